@@ -1,0 +1,20 @@
+# Flags of every target of this project, in one interface library.
+add_library(hw_options INTERFACE)
+target_include_directories(hw_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_definitions(hw_options INTERFACE HW_VERSION="${PROJECT_VERSION}")
+target_compile_options(hw_options INTERFACE
+  -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual
+  -Wimplicit-fallthrough -Wno-missing-field-initializers
+  -Wno-restrict  # false alarms of g++ 12 on "text" + std::string (GCC bug 105651)
+  # The baseline of the binary; wider instruction sets are chosen at run time (src/kernels).
+  -march=x86-64-v2)
+if(HW_SANITIZE)
+  target_compile_options(hw_options INTERFACE -fsanitize=${HW_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(hw_options INTERFACE -fsanitize=${HW_SANITIZE})
+endif()
+
+find_program(HW_CCACHE ccache)
+if(HW_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HW_CCACHE})
+endif()

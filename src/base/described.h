@@ -1,0 +1,110 @@
+// Described structs: one description gives JSON both ways, command-line flags, help, range checks,
+// nearest-name advice and the origin of each value.
+//
+//   struct OptimOptions {
+//     double learning_rate = 5e-4;
+//     void describe(Fields& f) {
+//       f("learning_rate", learning_rate, "peak learning rate").positive().alias("lr");
+//     }
+//   };
+//   OptimOptions o;  Fields fields;  o.describe(fields);
+//   fields.set_text("learning-rate", "1e-4", "--learning-rate")  ->  Result<void>
+//
+// Fields points into the struct it describes: the struct must outlive it and must not move. Names
+// are snake_case in JSON and fold to --kebab-case on the command line; '-' and '_' are the same in
+// every look-up.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace headwater {
+
+// Where a value may be stored. An optional that is unset is JSON null and prints as "auto".
+using FieldTarget =
+    std::variant<bool*, int64_t*, double*, std::string*, std::vector<std::string>*,
+                 std::optional<int64_t>*, std::optional<double>*, std::optional<std::string>*>;
+
+struct Field {
+  std::string name;                  // canonical, snake_case
+  std::vector<std::string> aliases;  // snake_case: Hugging Face and google spellings
+  std::string help;
+  FieldTarget target;
+  std::optional<double> minimum, maximum;
+  bool exclusive_minimum = false;
+  std::vector<std::string> choices;  // non-empty: the allowed texts
+  std::string group;                 // heading in help
+  std::string value_name;            // FILE, DIR, N ... in help; empty: by type
+  bool required = false;
+  bool positional = false;  // taken from bare words; a vector takes all of them
+  std::string negation;     // a bool's negative flag; default "no_<name>"
+  std::string origin = "default";
+
+  bool is_bool() const { return std::holds_alternative<bool*>(target); }
+  std::string text() const;  // the present value, as a person would type it
+  std::string flag() const;  // "--kebab-case"
+};
+
+// Fluent access to the field just declared.
+class FieldRef {
+ public:
+  explicit FieldRef(Field& field) : field_(&field) {}
+  FieldRef& alias(std::string name);
+  FieldRef& positive() { return field_->minimum = 0, field_->exclusive_minimum = true, *this; }
+  FieldRef& non_negative() { return field_->minimum = 0, *this; }
+  FieldRef& range(double low, double high) {
+    return field_->minimum = low, field_->maximum = high, *this;
+  }
+  FieldRef& one_of(std::vector<std::string> choices) {
+    return field_->choices = std::move(choices), *this;
+  }
+  FieldRef& required() { return field_->required = true, *this; }
+  FieldRef& positional() { return field_->positional = true, *this; }
+  FieldRef& value_name(std::string name) { return field_->value_name = std::move(name), *this; }
+  FieldRef& negation(std::string name) { return field_->negation = std::move(name), *this; }
+
+ private:
+  Field* field_;
+};
+
+class Fields {
+ public:
+  // Declares a field; called from describe().
+  FieldRef operator()(std::string name, FieldTarget target, std::string help);
+  template <class T>
+  FieldRef operator()(std::string name, T& target, std::string help) {
+    return (*this)(std::move(name), FieldTarget(&target), std::move(help));
+  }
+  // Heading for the fields that follow.
+  void group(std::string name) { group_ = std::move(name); }
+
+  Field* find(std::string_view name);  // by name or alias, '-' folded to '_'; null when unknown
+  std::string nearest(std::string_view name) const;  // the most similar name, or empty
+
+  // Sets one field, checks type and range, and notes where the value came from.
+  Result<> set_text(std::string_view name, std::string_view text, std::string_view origin);
+  // Sets every key of an object; an unknown key is an error with the nearest name.
+  Result<> set_json(const Json& object, std::string_view origin);
+  Json to_json() const;
+
+  std::vector<Field>& all() { return fields_; }
+  const std::vector<Field>& all() const { return fields_; }
+
+ private:
+  std::vector<Field> fields_;
+  std::string group_;
+};
+
+// "max-steps" -> "max_steps".
+std::string fold_name(std::string_view name);
+// Edit distance, for nearest-name advice.
+int64_t edit_distance(std::string_view a, std::string_view b);
+
+}  // namespace headwater

@@ -1,0 +1,26 @@
+// One parallel_for over OpenMP: the only place that knows the thread runtime.
+//
+// The range is cut into chunks of `grain` that do not depend on the number of threads, so a kernel
+// that reduces per chunk and then over chunks in order gives the same bits on any number of
+// threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace headwater {
+
+// Threads of all later parallel_for calls of the process; n < 1 means one per available core.
+void set_num_threads(int n);
+int num_threads();
+
+// Calls body(begin, end) for chunks of [0, n) of `grain` elements, on all threads. Runs inline when
+// there is one chunk or one thread, or inside another parallel_for. body must not throw.
+void parallel_for(int64_t n, int64_t grain,
+                  const std::function<void(int64_t begin, int64_t end)>& body);
+
+// Denormals to zero for this thread (and threads created by it): training values underflow in
+// Adam's moments.
+void flush_denormals();
+
+}  // namespace headwater

@@ -1,0 +1,97 @@
+// Files behind one interface: local files, memory and a fault-injecting wrapper for tests (gs://
+// comes later).
+//
+// A FileSystem is a seam of the design: everything that reads or writes user data takes one, so
+// that a test can make any single write, sync or rename fail. Paths are plain UTF-8 strings.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace headwater {
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Fills `out` from the front; returns the number of bytes, 0 only at the end (or for an empty
+  // `out`).
+  virtual Result<size_t> read(std::span<uint8_t> out) = 0;
+};
+
+class ByteSink {
+ public:
+  virtual ~ByteSink() = default;
+  virtual Result<> write(std::span<const uint8_t> data) = 0;
+  Result<> write(std::string_view text) {
+    return write(std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+  }
+  // Flushes to the device (fsync) and closes. A sink that is destroyed unclosed leaves what was
+  // written so far.
+  virtual Result<> close() = 0;
+};
+
+struct FileInfo {
+  std::string path;
+  int64_t size = 0;  // bytes
+  bool is_directory = false;
+};
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  virtual Result<std::unique_ptr<ByteSource>> open_read(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<ByteSink>> open_write(const std::string& path) = 0;  // truncates
+  virtual Result<FileInfo> info(const std::string& path) = 0;
+  virtual Result<std::vector<FileInfo>> list(
+      const std::string& directory) = 0;  // sorted by path, not recursive
+  virtual Result<> make_directories(const std::string& path) = 0;
+  virtual Result<> rename(const std::string& from,
+                          const std::string& to) = 0;    // replaces a file; syncs the folder
+  virtual Result<> remove(const std::string& path) = 0;  // a file or an empty directory
+  bool exists(const std::string& path) { return info(path).has_value(); }
+};
+
+FileSystem& local_files();
+
+// Whole small files. `limit` bounds what is read; a larger file is an error that names both sizes.
+Result<std::string> read_file(FileSystem& fs, const std::string& path,
+                              int64_t limit = int64_t{1} << 30);
+// Writes beside the target under a temporary name, syncs, renames: the old or the new content,
+// never neither.
+Result<> write_file_atomic(FileSystem& fs, const std::string& path, std::string_view content);
+
+// A growing file that appears under its final name only on commit().
+class AtomicFile {
+ public:
+  static Result<AtomicFile> create(FileSystem& fs, std::string path);
+  AtomicFile(AtomicFile&&) noexcept;
+  AtomicFile& operator=(AtomicFile&&) noexcept;
+  ~AtomicFile();  // without commit(): removes the temporary file
+  ByteSink& sink() { return *sink_; }
+  Result<> commit();
+
+ private:
+  AtomicFile() = default;
+  FileSystem* fs_ = nullptr;
+  std::string path_, temporary_;
+  std::unique_ptr<ByteSink> sink_;
+};
+
+// Shell patterns (* ? [..]; comma-separated lists) to sorted existing files. No match is kNotFound
+// naming the pattern.
+Result<std::vector<std::string>> glob_files(FileSystem& fs, std::string_view patterns);
+
+// Reads .gz, .zst and .xz (by magic bytes, not by name) transparently; anything else as it is.
+Result<std::unique_ptr<ByteSource>> open_decompressed(FileSystem& fs, const std::string& path);
+
+std::string join_path(std::string_view directory, std::string_view name);
+std::string base_name(std::string_view path);
+std::string directory_name(std::string_view path);  // "." when the path has no slash
+
+}  // namespace headwater
