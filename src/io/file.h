@@ -2,7 +2,8 @@
 // comes later).
 //
 // A FileSystem is a seam of the design: everything that reads or writes user data takes one, so
-// that a test can make any single write, sync or rename fail. Paths are plain UTF-8 strings.
+// that a test can make any single write, sync or rename fail. Paths are plain UTF-8 strings. Every
+// FileSystem may be used from several threads; a source or a sink belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,16 @@ class ByteSource {
   virtual Result<size_t> read(std::span<uint8_t> out) = 0;
 };
 
+// Reads at any offset; may be shared by threads.
+class RandomAccessFile {
+ public:
+  virtual ~RandomAccessFile() = default;
+  // Fills `out` with the bytes from `offset` on; returns fewer only where the file ends.
+  virtual Result<size_t> read_at(int64_t offset, std::span<uint8_t> out) const = 0;
+};
+
+// Unbuffered: what write() took is visible to readers of the file. Writers of many small pieces put
+// a BufferedSink (io/buffered_sink.h) in front; AtomicFile has one.
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
@@ -31,8 +42,8 @@ class ByteSink {
   Result<> write(std::string_view text) {
     return write(std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
   }
-  // Flushes to the device (fsync) and closes. A sink that is destroyed unclosed leaves what was
-  // written so far.
+  // Flushes to the device (fsync) and closes; a second call does nothing. A sink that is destroyed
+  // unclosed leaves what was written so far.
   virtual Result<> close() = 0;
 };
 
@@ -46,11 +57,12 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
   virtual Result<std::unique_ptr<ByteSource>> open_read(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<RandomAccessFile>> open_random(const std::string& path) = 0;
   virtual Result<std::unique_ptr<ByteSink>> open_write(const std::string& path) = 0;  // truncates
   virtual Result<FileInfo> info(const std::string& path) = 0;
   virtual Result<std::vector<FileInfo>> list(
-      const std::string& directory) = 0;  // sorted by path, not recursive
-  virtual Result<> make_directories(const std::string& path) = 0;
+      const std::string& directory) = 0;                           // sorted by path, not recursive
+  virtual Result<> make_directories(const std::string& path) = 0;  // and the parents; may exist
   virtual Result<> rename(const std::string& from,
                           const std::string& to) = 0;    // replaces a file; syncs the folder
   virtual Result<> remove(const std::string& path) = 0;  // a file or an empty directory
@@ -63,10 +75,11 @@ FileSystem& local_files();
 Result<std::string> read_file(FileSystem& fs, const std::string& path,
                               int64_t limit = int64_t{1} << 30);
 // Writes beside the target under a temporary name, syncs, renames: the old or the new content,
-// never neither.
+// never neither. The temporary name starts with a dot, so that no pattern of glob_files takes what
+// a crash left behind.
 Result<> write_file_atomic(FileSystem& fs, const std::string& path, std::string_view content);
 
-// A growing file that appears under its final name only on commit().
+// A growing file that appears under its final name only on commit(). `fs` must outlive it.
 class AtomicFile {
  public:
   static Result<AtomicFile> create(FileSystem& fs, std::string path);
@@ -78,16 +91,19 @@ class AtomicFile {
 
  private:
   AtomicFile() = default;
+  void discard();
   FileSystem* fs_ = nullptr;
   std::string path_, temporary_;
   std::unique_ptr<ByteSink> sink_;
 };
 
-// Shell patterns (* ? [..]; comma-separated lists) to sorted existing files. No match is kNotFound
-// naming the pattern.
+// Shell patterns (* ? [..]; comma-separated lists) to sorted existing files, each once. Wildcards
+// do not match a leading dot, as in a shell; folders are left out. A pattern without a match is
+// kNotFound and named.
 Result<std::vector<std::string>> glob_files(FileSystem& fs, std::string_view patterns);
 
-// Reads .gz, .zst and .xz (by magic bytes, not by name) transparently; anything else as it is.
+// Reads .gz, .zst and .xz (by magic bytes, not by name) transparently; anything else as it is. Data
+// that ends early or is damaged is kDataLoss naming the file, after all that could be read.
 Result<std::unique_ptr<ByteSource>> open_decompressed(FileSystem& fs, const std::string& path);
 
 std::string join_path(std::string_view directory, std::string_view name);
