@@ -5,151 +5,162 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <type_traits>
 
 namespace headwater {
 namespace {
 
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
 
-Result<double> parse_double(const Field& field, std::string_view text) {
+// One value on its way in: the field, and the name by which the person wrote it.
+struct Input {
+  const Field& field;
+  std::string label;  // "--learning-rate", or "\"learning_rate\"" in JSON
+
+  template <class... Args>
+  tl::unexpected<Error> wants(fmt::format_string<Args...> format, Args&&... args) const {
+    return fail(Code::kInvalidArgument, "{} {}", label,
+                fmt::format(format, std::forward<Args>(args)...));
+  }
+};
+
+Result<> check_range(const Input& input, double value, std::string_view text) {
+  const Field& field = input.field;
+  const bool low =
+      field.minimum && (field.exclusive_minimum ? value <= *field.minimum : value < *field.minimum);
+  if (!low && !(field.maximum && value > *field.maximum)) return {};
+  std::string range;
+  if (field.minimum)
+    range = fmt::format("{} {}", field.exclusive_minimum ? "over" : "at least", *field.minimum);
+  if (field.maximum)
+    range += fmt::format("{}at most {}", range.empty() ? "" : " and ", *field.maximum);
+  return input.wants("must be {}, got {}", range, text);
+}
+
+Result<> parse(const Input& input, std::string_view text, double& out) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    return fail(Code::kInvalidArgument, "{} wants a number, got '{}'", field.flag(), text);
-  }
-  return value;
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    return input.wants("wants a number, got '{}'", text);
+  HW_RETURN_IF_ERROR(check_range(input, value, text));
+  out = value;
+  return {};
 }
 
-Result<int64_t> parse_int(const Field& field, std::string_view text) {
+Result<> parse(const Input& input, std::string_view text, int64_t& out) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size()) return value;
-  // 1e6 and 1000.0 are integers a person types.
-  HW_ASSIGN_OR_RETURN(const double wide, parse_double(field, text));
-  if (wide != std::floor(wide) || std::abs(wide) > 9e15) {
-    return fail(Code::kInvalidArgument, "{} wants a whole number, got '{}'", field.flag(), text);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    // 1e6 and 1000.0 are integers a person types.
+    double wide = 0;
+    const auto [stop, wrong] = std::from_chars(text.data(), text.data() + text.size(), wide);
+    if (wrong != std::errc() || stop != text.data() + text.size() || wide != std::floor(wide) ||
+        std::abs(wide) > 9e15) {
+      return input.wants("wants a whole number, got '{}'", text);
+    }
+    value = static_cast<int64_t>(wide);
   }
-  return static_cast<int64_t>(wide);
+  HW_RETURN_IF_ERROR(check_range(input, static_cast<double>(value), text));
+  out = value;
+  return {};
 }
 
-Result<bool> parse_bool(const Field& field, std::string_view text) {
+Result<> parse(const Input& input, std::string_view text, bool& out) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
-  if (lower == "true" || lower == "1" || lower == "yes" || lower == "on") return true;
-  if (lower == "false" || lower == "0" || lower == "no" || lower == "off") return false;
-  return fail(Code::kInvalidArgument, "{} wants true or false, got '{}'", field.flag(), text);
+  const bool yes = lower == "true" || lower == "1" || lower == "yes" || lower == "on";
+  const bool no = lower == "false" || lower == "0" || lower == "no" || lower == "off";
+  if (!yes && !no) return input.wants("wants true or false, got '{}'", text);
+  out = yes;
+  return {};
 }
 
-Result<> check_range(const Field& field, double value) {
-  const bool low =
-      field.minimum && (field.exclusive_minimum ? value <= *field.minimum : value < *field.minimum);
-  if (low || (field.maximum && value > *field.maximum)) {
-    std::string range =
-        field.minimum
-            ? fmt::format("{} {}", field.exclusive_minimum ? "over" : "at least", *field.minimum)
-            : "";
-    if (field.maximum)
-      range += fmt::format("{}at most {}", range.empty() ? "" : " and ", *field.maximum);
-    return fail(Code::kInvalidArgument, "{} must be {}, got {}", field.flag(), range, value);
+Result<> parse(const Input& input, std::string_view text, std::string& out) {
+  const auto& choices = input.field.choices;
+  if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end())
+    return input.wants("must be one of {}, got '{}'", fmt::join(choices, ", "), text);
+  if (input.field.json) {
+    HW_ASSIGN_OR_RETURN(const Json value, parse_json(text, input.label));
+    out = dump_json(value);
+  } else {
+    out = std::string(text);
   }
   return {};
 }
 
-Result<> check_choice(const Field& field, std::string_view text) {
-  if (field.choices.empty() ||
-      std::find(field.choices.begin(), field.choices.end(), text) != field.choices.end())
-    return {};
-  return fail(Code::kInvalidArgument, "{} must be one of {}, got '{}'", field.flag(),
-              fmt::join(field.choices, ", "), text);
+template <class T>
+Result<> parse(const Input& input, std::string_view text, std::optional<T>& out) {
+  if (text == "auto" || text == "none") return out.reset(), Result<>{};
+  T value{};
+  HW_RETURN_IF_ERROR(parse(input, text, value));
+  out = std::move(value);
+  return {};
 }
 
-Result<> assign_text(Field& field, std::string_view text) {
-  return std::visit(Overloaded{
-                        [&](bool* t) -> Result<> {
-                          HW_ASSIGN_OR_RETURN(*t, parse_bool(field, text));
-                          return {};
-                        },
-                        [&](int64_t* t) -> Result<> {
-                          HW_ASSIGN_OR_RETURN(const int64_t value, parse_int(field, text));
-                          HW_RETURN_IF_ERROR(check_range(field, static_cast<double>(value)));
-                          *t = value;
-                          return {};
-                        },
-                        [&](double* t) -> Result<> {
-                          HW_ASSIGN_OR_RETURN(const double value, parse_double(field, text));
-                          HW_RETURN_IF_ERROR(check_range(field, value));
-                          *t = value;
-                          return {};
-                        },
-                        [&](std::string* t) -> Result<> {
-                          HW_RETURN_IF_ERROR(check_choice(field, text));
-                          *t = std::string(text);
-                          return {};
-                        },
-                        [&](std::vector<std::string>* t) -> Result<> {
-                          HW_RETURN_IF_ERROR(check_choice(field, text));
-                          if (field.origin == "default")
-                            t->clear();  // the first given value replaces the defaults
-                          t->emplace_back(text);
-                          return {};
-                        },
-                        [&](std::optional<int64_t>* t) -> Result<> {
-                          if (text == "auto" || text == "none") return t->reset(), Result<>{};
-                          HW_ASSIGN_OR_RETURN(const int64_t value, parse_int(field, text));
-                          HW_RETURN_IF_ERROR(check_range(field, static_cast<double>(value)));
-                          *t = value;
-                          return {};
-                        },
-                        [&](std::optional<double>* t) -> Result<> {
-                          if (text == "auto" || text == "none") return t->reset(), Result<>{};
-                          HW_ASSIGN_OR_RETURN(const double value, parse_double(field, text));
-                          HW_RETURN_IF_ERROR(check_range(field, value));
-                          *t = value;
-                          return {};
-                        },
-                        [&](std::optional<std::string>* t) -> Result<> {
-                          HW_RETURN_IF_ERROR(check_choice(field, text));
-                          *t = std::string(text);
-                          return {};
-                        },
-                    },
-                    field.target);
+Result<> parse(const Input& input, std::string_view text, std::vector<std::string>& out) {
+  std::string value;
+  HW_RETURN_IF_ERROR(parse(input, text, value));
+  out.push_back(std::move(value));
+  return {};
 }
 
-// The text form of a JSON scalar, so that JSON and flags share one parser.
-Result<> assign_json(Field& field, const Json& value, std::string_view origin) {
-  if (auto* list = std::get_if<std::vector<std::string>*>(&field.target);
-      list && value.is_array()) {
+Result<> assign_text(const Input& input, std::string_view text) {
+  return std::visit([&](auto* target) { return parse(input, text, *target); }, input.field.target);
+}
+
+tl::unexpected<Error> wrong_type(const Input& input, const Json& value) {
+  return input.wants("has the wrong type: {}", dump_json(value));
+}
+
+// Numbers and truth values go through their text form, so that JSON and flags share one parser.
+Result<> assign_json(const Input& input, const Json& value) {
+  const Field& field = input.field;
+  if (field.is_list()) {
+    if (!value.is_array()) return wrong_type(input, value);
     std::vector<std::string> items;
     for (const Json& item : value) {
-      if (!item.is_string())
-        return fail(Code::kInvalidArgument, "{} in {} wants a list of texts", field.name, origin);
-      items.push_back(item.get<std::string>());
+      if (!item.is_string()) return wrong_type(input, value);
+      HW_RETURN_IF_ERROR(parse(input, item.get_ref<const std::string&>(), items));
     }
-    **list = std::move(items);
+    *std::get<std::vector<std::string>*>(field.target) = std::move(items);
     return {};
   }
-  if (value.is_string()) return assign_text(field, value.get<std::string>());
-  const bool optional = std::holds_alternative<std::optional<int64_t>*>(field.target) ||
-                        std::holds_alternative<std::optional<double>*>(field.target) ||
-                        std::holds_alternative<std::optional<std::string>*>(field.target);
-  if (value.is_null() && optional) return assign_text(field, "none");
-  if (value.is_boolean() || value.is_number()) {
-    if (value.is_boolean() != field.is_bool()) {
-      return fail(Code::kInvalidArgument, "{} in {} has the wrong type: {}", field.name, origin,
-                  dump_json(value));
-    }
-    return assign_text(field, value.dump());
+  if (field.json && !value.is_string()) return assign_text(input, dump_json(value));
+  if (value.is_string()) return assign_text(input, value.get_ref<const std::string&>());
+  if (value.is_null()) {
+    const bool optional = std::visit(
+        [](auto* target) { return IsOptional<std::remove_cvref_t<decltype(*target)>>::value; },
+        field.target);
+    return optional ? assign_text(input, "none") : wrong_type(input, value);
   }
-  return fail(Code::kInvalidArgument, "{} in {} has the wrong type: {}", field.name, origin,
-              dump_json(value));
+  const bool is_text = std::holds_alternative<std::string*>(field.target) ||
+                       std::holds_alternative<std::optional<std::string>*>(field.target);
+  const bool fits =
+      value.is_boolean() ? field.is_bool() : value.is_number() && !field.is_bool() && !is_text;
+  return fits ? assign_text(input, value.dump()) : wrong_type(input, value);
+}
+
+std::string value_text(bool value) { return value ? "true" : "false"; }
+std::string value_text(int64_t value) { return fmt::format("{}", value); }
+std::string value_text(double value) { return fmt::format("{}", value); }
+std::string value_text(const std::string& value) { return value; }
+std::string value_text(const std::vector<std::string>& value) {
+  return fmt::format("{}", fmt::join(value, ","));
+}
+template <class T>
+std::string value_text(const std::optional<T>& value) {
+  return value ? value_text(*value) : "auto";
+}
+
+template <class T>
+Json value_json(const T& value) {
+  if constexpr (IsOptional<T>::value) return value ? Json(*value) : Json(nullptr);
+  else return Json(value);
 }
 
 }  // namespace
@@ -174,26 +185,31 @@ int64_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+std::string nearest_name(std::string_view name, std::span<const std::string> candidates) {
+  std::string best;
+  int64_t best_distance = std::max<int64_t>(2, std::ssize(name) / 2);
+  for (const std::string& candidate : candidates) {
+    const int64_t distance = edit_distance(name, candidate);
+    if (distance < best_distance) best_distance = distance, best = candidate;
+  }
+  if (!best.empty() || name.size() < 3) return best;
+  for (const std::string& candidate : candidates) {  // a beginning, or a part, of a longer name
+    if (candidate.find(name) != std::string::npos) return candidate;
+  }
+  return best;
+}
+
+bool Field::is_bool() const {
+  return std::holds_alternative<bool*>(target) ||
+         std::holds_alternative<std::optional<bool>*>(target);
+}
+
 std::string Field::text() const {
-  return std::visit(
-      Overloaded{
-          [](const bool* t) { return std::string(*t ? "true" : "false"); },
-          [](const int64_t* t) { return fmt::format("{}", *t); },
-          [](const double* t) { return fmt::format("{}", *t); },
-          [](const std::string* t) { return *t; },
-          [](const std::vector<std::string>* t) { return fmt::format("{}", fmt::join(*t, ",")); },
-          [](const std::optional<int64_t>* t) {
-            return *t ? fmt::format("{}", **t) : std::string("auto");
-          },
-          [](const std::optional<double>* t) {
-            return *t ? fmt::format("{}", **t) : std::string("auto");
-          },
-          [](const std::optional<std::string>* t) { return t->value_or("auto"); },
-      },
-      target);
+  return std::visit([](const auto* value) { return value_text(*value); }, target);
 }
 
 std::string Field::flag() const {
+  if (positional && !value_name.empty()) return value_name;
   std::string kebab = name;
   std::replace(kebab.begin(), kebab.end(), '_', '-');
   return positional ? kebab : "--" + kebab;
@@ -218,26 +234,28 @@ FieldRef Fields::operator()(std::string name, FieldTarget target, std::string he
 Field* Fields::find(std::string_view name) {
   const std::string folded = fold_name(name);
   for (Field& field : fields_) {
-    if (field.name == folded) return &field;
-    if (std::find(field.aliases.begin(), field.aliases.end(), folded) != field.aliases.end())
+    if (field.name == folded ||
+        std::find(field.aliases.begin(), field.aliases.end(), folded) != field.aliases.end())
       return &field;
   }
   return nullptr;
 }
 
-std::string Fields::nearest(std::string_view name) const {
-  const std::string folded = fold_name(name);
-  std::string best;
-  int64_t best_distance = std::max<int64_t>(2, static_cast<int64_t>(folded.size()) / 2);
-  const auto consider = [&](const std::string& candidate) {
-    const int64_t distance = edit_distance(folded, candidate);
-    if (distance < best_distance) best_distance = distance, best = candidate;
-  };
+const Field* Fields::find(std::string_view name) const {
+  return const_cast<Fields*>(this)->find(name);
+}
+
+std::vector<std::string> Fields::names() const {
+  std::vector<std::string> names;
   for (const Field& field : fields_) {
-    consider(field.name);
-    for (const std::string& alias : field.aliases) consider(alias);
+    names.push_back(field.name);
+    names.insert(names.end(), field.aliases.begin(), field.aliases.end());
   }
-  return best;
+  return names;
+}
+
+std::string Fields::nearest(std::string_view name) const {
+  return nearest_name(fold_name(name), names());
 }
 
 Result<> Fields::set_text(std::string_view name, std::string_view text, std::string_view origin) {
@@ -245,25 +263,46 @@ Result<> Fields::set_text(std::string_view name, std::string_view text, std::str
   if (field == nullptr) {
     const std::string advice = nearest(name);
     return fail_hint(Code::kInvalidArgument,
-                     advice.empty() ? "" : fmt::format("did you mean {}?", advice),
-                     "unknown option '{}' in {}", name, origin);
+                     advice.empty() ? "" : fmt::format("did you mean {}?", find(advice)->flag()),
+                     "unknown option '{}'", name);
   }
-  HW_RETURN_IF_ERROR(assign_text(*field, text));
+  if (field->is_list() && field->origin != origin)
+    std::get<std::vector<std::string>*>(field->target)->clear();
+  HW_RETURN_IF_ERROR(assign_text({*field, field->flag()}, text));
   field->origin = std::string(origin);
   return {};
 }
 
 Result<> Fields::set_json(const Json& object, std::string_view origin) {
-  if (!object.is_object()) return fail(Code::kInvalidArgument, "{} must be a JSON object", origin);
+  return set_json(object, origin, false);
+}
+
+Result<> Fields::set_json_text(std::string_view text, std::string_view origin) {
+  HW_ASSIGN_OR_RETURN(const Json object, parse_json(text, origin));
+  return set_json(object, origin);
+}
+
+Result<> Fields::set_defaults(const Json& object, std::string_view origin) {
+  return set_json(object, origin, true);
+}
+
+Result<> Fields::set_json(const Json& object, std::string_view origin, bool only_defaults) {
+  if (!object.is_object())
+    return fail(Code::kInvalidArgument, "{} is not a JSON object: {{\"name\": value, ...}}",
+                origin);
   for (const auto& [key, value] : object.items()) {
     Field* field = find(key);
     if (field == nullptr) {
       const std::string advice = nearest(key);
-      return fail_hint(Code::kInvalidArgument,
-                       advice.empty() ? "" : fmt::format("did you mean \"{}\"?", advice),
-                       "unknown key \"{}\" in {}", key, origin);
+      return in_context(Error{Code::kInvalidArgument,
+                              fmt::format("unknown key \"{}\"", key),
+                              advice.empty() ? "" : fmt::format("did you mean \"{}\"?", advice),
+                              {}},
+                        std::string(origin));
     }
-    HW_RETURN_IF_ERROR(assign_json(*field, value, origin));
+    if (only_defaults && !field->is_default()) continue;
+    if (auto done = assign_json({*field, fmt::format("\"{}\"", key)}, value); !done)
+      return in_context(std::move(done).error(), std::string(origin));
     field->origin = std::string(origin);
   }
   return {};
@@ -272,18 +311,11 @@ Result<> Fields::set_json(const Json& object, std::string_view origin) {
 Json Fields::to_json() const {
   Json object = Json::object();
   for (const Field& field : fields_) {
-    std::visit(
-        [&](auto* t) {
-          using T = std::remove_cvref_t<decltype(*t)>;
-          if constexpr (std::is_same_v<T, std::optional<int64_t>> ||
-                        std::is_same_v<T, std::optional<double>> ||
-                        std::is_same_v<T, std::optional<std::string>>) {
-            object[field.name] = *t ? Json(**t) : Json(nullptr);
-          } else {
-            object[field.name] = *t;
-          }
-        },
-        field.target);
+    object[field.name] =
+        std::visit([](const auto* value) { return value_json(*value); }, field.target);
+    if (!field.json) continue;
+    auto value = parse_json(field.text(), field.name);
+    if (value) object[field.name] = *std::move(value);
   }
   return object;
 }

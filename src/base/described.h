@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -28,9 +29,9 @@
 namespace headwater {
 
 // Where a value may be stored. An optional that is unset is JSON null and prints as "auto".
-using FieldTarget =
-    std::variant<bool*, int64_t*, double*, std::string*, std::vector<std::string>*,
-                 std::optional<int64_t>*, std::optional<double>*, std::optional<std::string>*>;
+using FieldTarget = std::variant<bool*, int64_t*, double*, std::string*, std::vector<std::string>*,
+                                 std::optional<bool>*, std::optional<int64_t>*,
+                                 std::optional<double>*, std::optional<std::string>*>;
 
 struct Field {
   std::string name;                  // canonical, snake_case
@@ -44,13 +45,25 @@ struct Field {
   std::string value_name;            // FILE, DIR, N ... in help; empty: by type
   bool required = false;
   bool positional = false;  // taken from bare words; a vector takes all of them
+  bool json = false;        // a text that holds a JSON value: nested in JSON, checked on the way in
+  bool layer = false;       // its values are JSON objects, or files, of this struct's own fields
   std::string negation;     // a bool's negative flag; default "no_<name>"
-  std::string origin = "default";
+  std::string origin = kDefaultOrigin;
 
-  bool is_bool() const { return std::holds_alternative<bool*>(target); }
+  bool is_default() const { return origin == kDefaultOrigin; }
+  bool is_bool() const;
+  bool is_list() const { return std::holds_alternative<std::vector<std::string>*>(target); }
   std::string text() const;  // the present value, as a person would type it
-  std::string flag() const;  // "--kebab-case"
+  std::string flag() const;  // "--kebab-case"; a positional field: its value name
+
+  static constexpr const char* kDefaultOrigin = "default";
 };
+
+// "max-steps" -> "max_steps".
+std::string fold_name(std::string_view name);
+int64_t edit_distance(std::string_view a, std::string_view b);
+// The most similar of the candidates, for advice in errors; empty when none is near.
+std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
 
 // Fluent access to the field just declared.
 class FieldRef {
@@ -68,7 +81,9 @@ class FieldRef {
   FieldRef& required() { return field_->required = true, *this; }
   FieldRef& positional() { return field_->positional = true, *this; }
   FieldRef& value_name(std::string name) { return field_->value_name = std::move(name), *this; }
-  FieldRef& negation(std::string name) { return field_->negation = std::move(name), *this; }
+  FieldRef& negation(std::string name) { return field_->negation = fold_name(name), *this; }
+  FieldRef& json() { return field_->json = true, *this; }
+  FieldRef& layer() { return field_->layer = true, *this; }
 
  private:
   Field* field_;
@@ -86,25 +101,28 @@ class Fields {
   void group(std::string name) { group_ = std::move(name); }
 
   Field* find(std::string_view name);  // by name or alias, '-' folded to '_'; null when unknown
+  const Field* find(std::string_view name) const;
+  std::vector<std::string> names() const;            // with aliases
   std::string nearest(std::string_view name) const;  // the most similar name, or empty
 
-  // Sets one field, checks type and range, and notes where the value came from.
+  // Sets one field, checks type and range, and notes where the value came from. A list grows by
+  // texts of one origin and starts anew with another.
   Result<> set_text(std::string_view name, std::string_view text, std::string_view origin);
   // Sets every key of an object; an unknown key is an error with the nearest name.
   Result<> set_json(const Json& object, std::string_view origin);
+  Result<> set_json_text(std::string_view text, std::string_view origin);
+  // The same for the fields that still have their default: presets and derived values, which
+  // anything given outranks.
+  Result<> set_defaults(const Json& object, std::string_view origin);
   Json to_json() const;
 
   std::vector<Field>& all() { return fields_; }
   const std::vector<Field>& all() const { return fields_; }
 
  private:
+  Result<> set_json(const Json& object, std::string_view origin, bool only_defaults);
   std::vector<Field> fields_;
   std::string group_;
 };
-
-// "max-steps" -> "max_steps".
-std::string fold_name(std::string_view name);
-// Edit distance, for nearest-name advice.
-int64_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace headwater
