@@ -183,9 +183,13 @@ Result<VerbMatch> find_verb(std::span<const Verb> verbs, std::span<const std::st
     if (verb.name == one) return VerbMatch{&verb, 1};
   }
   if (!family.empty()) {
-    const bool named = words.size() > 1 && !words[1].starts_with("-");
-    return fail_hint(Code::kInvalidArgument, fmt::format("say one of: {}", fmt::join(family, ", ")),
-                     "there is no verb '{}'", named ? two : one);
+    const std::string advice = words.size() > 1 ? nearest_name(two, family) : "";
+    return fail_hint(Code::kInvalidArgument,
+                     advice.empty() || words[1].starts_with("-")
+                         ? fmt::format("say one of: {}", fmt::join(family, ", "))
+                         : fmt::format("did you mean {}?", advice),
+                     "there is no verb '{}'",
+                     words.size() > 1 && !words[1].starts_with("-") ? two : one);
   }
   std::string advice = nearest_name(one, names);
   if (advice.empty() && two != one) advice = nearest_name(two, names);

@@ -134,7 +134,7 @@ std::string usage_line(const Verb& verb, const Fields& fields, int64_t width) {
 
 constexpr std::string_view kExitCodes =
     "  0 done   2 wrong usage   3 bad input   4 not found\n"
-    "  5 refused (permission, quota, no space)   75 try again later\n"
+    "  5 refused (permission, quota, space)   75 try again later\n"
     "  128+n stopped by signal n   1 anything else\n";
 
 }  // namespace
