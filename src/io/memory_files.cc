@@ -16,7 +16,7 @@ std::string normal_path(std::string_view path) {
     if (!part.empty() && part != ".") normal = join_path(normal, part);
     start = end + 1;
   }
-  return normal.empty() ? "." : normal;
+  return normal.empty() && !path.empty() ? "." : normal;
 }
 
 tl::unexpected<Error> failure(int error_number, std::string_view what, std::string_view path) {
