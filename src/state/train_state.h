@@ -1,0 +1,25 @@
+// The state of a training run on the host: what a checkpoint holds and a trainer continues from.
+// Plain data: executors fill it and read it, checkpoints/ stores it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/tensor.h"
+
+namespace headwater {
+
+struct TrainState {
+  int64_t step = 0;                     // optimizer steps done
+  std::vector<NamedTensor> parameters;  // by canonical name, a tied tensor once
+  std::vector<NamedTensor> slots;       // "<parameter>#adam_m", "<parameter>#adam_v"
+  // Further names of tied parameters -> the name under which the tensor is stored.
+  std::map<std::string, std::string> aliases;
+  // JSON object: resolved configuration, seed, data fingerprint, versions, cursor of the pipeline.
+  // Text, so that this header stays light; written and read with base/json.h.
+  std::string meta = "{}";
+};
+
+}  // namespace headwater
