@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/tensor.h"
@@ -21,5 +22,8 @@ struct TrainState {
   // Text, so that this header stays light; written and read with base/json.h.
   std::string meta = "{}";
 };
+
+// Every parameter by name, aliases included. Points into `state`, which must outlive the map.
+std::map<std::string_view, const Tensor*> parameters_by_name(const TrainState& state);
 
 }  // namespace headwater
