@@ -148,21 +148,27 @@ class DecompressedSource : public ByteSource {
       const auto step =
           decoder_->step({buffer_.data() + begin_, end_ - begin_}, out, source_ended_);
       if (!step) {
-        return fail_hint(Code::kDataLoss, "get the file again", "{}: damaged {} data: {}", name_,
-                         compression_name(compression_), step.error());
+        return damage(
+            "get the file again",
+            fmt::format("damaged {} data: {}", compression_name(compression_), step.error()));
       }
       begin_ += step->consumed;
       at_end_ = step->at_end || (at_end_ && step->consumed == 0 && step->produced == 0);
       if (step->produced > 0) return step->produced;
       if (step->consumed > 0 || (begin_ == end_ && !source_ended_)) continue;
       if (at_end_ && begin_ == end_) return size_t{0};
-      return fail_hint(Code::kDataLoss, "the file was cut short: get it again",
-                       "{}: {} data ends early, after {} compressed bytes", name_,
-                       compression_name(compression_), total_);
+      return damage("the file was cut short: get it again",
+                    fmt::format("{} data ends early, after {} compressed bytes",
+                                compression_name(compression_), total_));
     }
   }
 
  private:
+  tl::unexpected<Error> damage(std::string hint, std::string message) const {
+    return tl::unexpected<Error>(
+        Error{Code::kDataLoss, std::move(message), std::move(hint), {name_}});
+  }
+
   Result<> refill() {
     HW_ASSIGN_OR_RETURN(end_, source_->read(buffer_));
     begin_ = 0;
