@@ -149,14 +149,6 @@ Result<> apply_layers(Fields& declared, Fields& target, FileSystem& files) {
   return {};
 }
 
-Result<> check_required(const Fields& fields) {
-  for (const Field& field : fields.all()) {
-    if (!field.required || !field.is_default()) continue;
-    return fail(Code::kInvalidArgument, "{} is missing", field.flag());
-  }
-  return {};
-}
-
 std::string first_word(const std::string& name) { return name.substr(0, name.find(' ')); }
 
 }  // namespace
@@ -225,8 +217,15 @@ Result<> parse_arguments(std::span<const std::string> arguments, Fields& fields,
   HW_RETURN_IF_ERROR(assign(true));
   HW_RETURN_IF_ERROR(apply_layers(common, fields, files));
   HW_RETURN_IF_ERROR(apply_layers(fields, fields, files));
-  HW_RETURN_IF_ERROR(assign(false));
-  return check_required(fields);
+  return assign(false);
+}
+
+Result<> check_required(const Fields& fields) {
+  for (const Field& field : fields.all()) {
+    if (!field.required || !field.is_default()) continue;
+    return fail(Code::kInvalidArgument, "{} is missing", field.flag());
+  }
+  return {};
 }
 
 }  // namespace headwater

@@ -52,6 +52,7 @@ std::unique_ptr<Parsed> parse(std::vector<std::string> arguments, FileSystem* fi
   auto parsed = std::make_unique<Parsed>();
   parsed->options.describe(parsed->fields);
   parsed->result = parse_arguments(arguments, parsed->fields, files ? *files : none);
+  if (parsed->result) parsed->result = check_required(parsed->fields);
   return parsed;
 }
 
