@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "cli/verb.h"
 #include "io/file.h"
+#include "tokens/vocabulary.h"
 #include "train/pretrain_options.h"
 
 namespace headwater {
@@ -25,13 +26,12 @@ struct ExplainOptions {
   Result<> resolve(Fields& f) { return run.resolve(f); }
 };
 
-// Lines of the vocabulary file; without one, google's number of rows.
+// Without a vocabulary file: google's number of tokens.
 Result<int64_t> vocabulary_size(const PretrainOptions& run) {
   constexpr int64_t kGoogleVocabulary = 30522;
   if (run.vocab_size || run.vocab_file.empty()) return run.vocab_size.value_or(kGoogleVocabulary);
-  HW_ASSIGN_OR_RETURN(const std::string text, read_file(local_files(), run.vocab_file));
-  const auto lines = std::count(text.begin(), text.end(), '\n');
-  return lines + (text.empty() || text.ends_with('\n') ? 0 : 1);
+  HW_ASSIGN_OR_RETURN(const Vocabulary vocabulary, Vocabulary::load(local_files(), run.vocab_file));
+  return vocabulary.size();
 }
 
 std::string sizes_line(std::string_view name, const ElectraConfig& c, int64_t parameters) {

@@ -32,11 +32,9 @@ void PretrainOptions::describe_data(Fields& f) {
 
 void PretrainOptions::describe_recipe(Fields& f) {
   f.group("Recipe");
-  std::vector<std::string> presets = preset_names();
-  presets.insert(presets.begin(), "");
   f("preset", preset,
     "a whole recipe: the values that made a known model; headwater config explain shows them")
-      .one_of(std::move(presets))
+      .one_of(preset_names())
       .value_name("NAME");
   f("hparams", hparams, "hyper-parameters, as google's --hparams: a JSON object or a .json file")
       .value_name("JSON|FILE")

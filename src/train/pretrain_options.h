@@ -31,7 +31,8 @@ struct PretrainOptions {
   bool resume = false;
   std::optional<int64_t> start_step;
   // Recipe.
-  std::string preset, hparams;
+  std::optional<std::string> preset;
+  std::string hparams;
   bool google_defaults = false, debug = false, do_train = true, do_eval = false;
   int64_t seed = 42;
   // Length and batch.

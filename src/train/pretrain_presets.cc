@@ -81,9 +81,9 @@ std::vector<std::string> preset_names() {
 
 Result<> PretrainOptions::resolve(Fields& f) {
   if (debug) HW_RETURN_IF_ERROR(f.set_defaults(recipe_json(kDebug), "debug"));
-  if (!preset.empty()) {
+  if (preset) {
     HW_RETURN_IF_ERROR(
-        f.set_defaults(recipe_json(find_recipe(kPresets, preset)), "preset " + preset));
+        f.set_defaults(recipe_json(find_recipe(kPresets, *preset)), "preset " + *preset));
   }
   if (google_defaults) {
     HW_RETURN_IF_ERROR(f.set_defaults(
