@@ -175,15 +175,14 @@ Result<VerbMatch> find_verb(std::span<const Verb> verbs, std::span<const std::st
     names.push_back(verb.name);
     beginnings.push_back(first_word(verb.name));
   }
-  std::string advice = nearest_name(two, names);
-  if (advice.empty()) {  // all verbs that begin with the word that is meant
-    const std::string beginning = nearest_name(one, beginnings);
-    std::erase_if(names, [&](const std::string& name) { return first_word(name) != beginning; });
-    advice = fmt::format("{}", fmt::join(names, ", "));
-  }
+  // All verbs that begin with the word that is meant, or the one that is near.
+  const std::string beginning = nearest_name(one, beginnings);
+  std::erase_if(names, [&](const std::string& name) { return first_word(name) != beginning; });
+  std::string advice = has_second ? nearest_name(two, names) : "";
+  if (advice.empty()) advice = fmt::format("{}", fmt::join(names, ", "));
   return fail_hint(Code::kInvalidArgument,
                    advice.empty() ? "see headwater help" : fmt::format("did you mean {}?", advice),
-                   "there is no verb '{}'", two);
+                   "there is no verb '{}'", beginning == one ? two : one);
 }
 
 bool asks_for_help(std::span<const std::string> arguments) {
