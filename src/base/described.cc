@@ -154,8 +154,7 @@ std::string value_text(const std::vector<std::string>& value) {
 }
 template <class T>
 std::string value_text(const std::optional<T>& value) {
-  if (value) return value_text(*value);
-  return std::is_same_v<T, std::string> ? "none" : "auto";
+  return value ? value_text(*value) : "auto";
 }
 
 template <class T>
