@@ -31,5 +31,3 @@ set(HW_LIBRARIES_base fmt::fmt spdlog::spdlog OpenMP::OpenMP_CXX Threads::Thread
 set(HW_LIBRARIES_io ZLIB::ZLIB LibLZMA::LibLZMA ${HW_ZSTD})
 set(HW_LIBRARIES_text ICU::uc ICU::i18n)
 set(HW_LIBRARIES_kernels ${HW_DNNL} ${HW_HWY})
-set(HW_LIBRARIES_records protobuf::libprotobuf-lite)
-set(HW_LIBRARIES_train protobuf::libprotobuf-lite)

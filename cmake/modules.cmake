@@ -1,5 +1,27 @@
 # hw_add_modules(): one static library hw::NAME per line of src/modules.txt, and the layer check over all includes.
-# A .proto file of a module becomes <module>/<file>.pb.h, as an include sees it.
+
+# Every ROOT/FOLDER/*.proto becomes a part of TARGET, included as "FOLDER/<file>.pb.h".
+function(hw_protos target root folder)
+  file(GLOB protos CONFIGURE_DEPENDS ${root}/${folder}/*.proto)
+  if(NOT protos)
+    return()
+  endif()
+  cmake_path(GET root FILENAME root_name)
+  set(generated ${PROJECT_BINARY_DIR}/generated/${root_name})
+  file(MAKE_DIRECTORY ${generated}/${folder})
+  foreach(proto ${protos})
+    get_filename_component(stem ${proto} NAME_WE)
+    set(out ${generated}/${folder}/${stem}.pb)
+    add_custom_command(OUTPUT ${out}.cc ${out}.h
+      COMMAND protobuf::protoc --cpp_out=lite:${generated} -I ${root} ${proto}
+      DEPENDS ${proto})
+    set_source_files_properties(${out}.cc PROPERTIES COMPILE_OPTIONS "-w")
+    target_sources(${target} PRIVATE ${out}.cc)
+  endforeach()
+  target_include_directories(${target} SYSTEM PUBLIC ${generated})
+  target_link_libraries(${target} PUBLIC protobuf::libprotobuf-lite)
+endfunction()
+
 function(hw_module name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   if(NOT sources)
@@ -8,21 +30,7 @@ function(hw_module name)
   endif()
   add_library(hw_${name} STATIC ${sources})
   add_library(hw::${name} ALIAS hw_${name})
-  file(GLOB protos CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.proto)
-  foreach(proto ${protos})
-    get_filename_component(stem ${proto} NAME_WE)
-    set(out ${PROJECT_BINARY_DIR}/generated/${name}/${stem}.pb)
-    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated/${name})
-    add_custom_command(OUTPUT ${out}.cc ${out}.h
-      COMMAND protobuf::protoc --cpp_out=lite:${PROJECT_BINARY_DIR}/generated
-              -I ${PROJECT_SOURCE_DIR}/src ${proto}
-      DEPENDS ${proto})
-    set_source_files_properties(${out}.cc PROPERTIES COMPILE_OPTIONS "-w")
-    target_sources(hw_${name} PRIVATE ${out}.cc)
-  endforeach()
-  if(protos)
-    target_include_directories(hw_${name} SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/generated)
-  endif()
+  hw_protos(hw_${name} ${PROJECT_SOURCE_DIR}/src ${name})
   list(TRANSFORM ARGN PREPEND hw_)
   target_link_libraries(hw_${name} PUBLIC ${ARGN} ${HW_LIBRARIES_${name}} PRIVATE hw_options)
 endfunction()

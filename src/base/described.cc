@@ -154,7 +154,8 @@ std::string value_text(const std::vector<std::string>& value) {
 }
 template <class T>
 std::string value_text(const std::optional<T>& value) {
-  return value ? value_text(*value) : "auto";
+  if (value) return value_text(*value);
+  return std::is_same_v<T, std::string> ? "none" : "auto";
 }
 
 template <class T>

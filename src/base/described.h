@@ -28,7 +28,8 @@
 
 namespace headwater {
 
-// Where a value may be stored. An optional that is unset is JSON null and prints as "auto".
+// Where a value may be stored. An optional that is unset is JSON null and prints as "auto",
+// a text as "none".
 using FieldTarget = std::variant<bool*, int64_t*, double*, std::string*, std::vector<std::string>*,
                                  std::optional<bool>*, std::optional<int64_t>*,
                                  std::optional<double>*, std::optional<std::string>*>;

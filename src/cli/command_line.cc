@@ -149,14 +149,6 @@ Result<> apply_layers(Fields& declared, Fields& target, FileSystem& files) {
   return {};
 }
 
-Result<> check_required(const Fields& fields) {
-  for (const Field& field : fields.all()) {
-    if (!field.required || !field.is_default()) continue;
-    return fail(Code::kInvalidArgument, "{} is missing", field.flag());
-  }
-  return {};
-}
-
 std::string first_word(const std::string& name) { return name.substr(0, name.find(' ')); }
 
 }  // namespace
@@ -172,30 +164,25 @@ void CommonOptions::describe(Fields& f) {
 
 Result<VerbMatch> find_verb(std::span<const Verb> verbs, std::span<const std::string> words) {
   const std::string one = words.empty() ? "" : words[0];
-  const std::string two = words.size() > 1 ? one + " " + words[1] : one;
-  std::vector<std::string> names, family;
+  const bool has_second = words.size() > 1 && !words[1].starts_with("-");
+  const std::string two = has_second ? one + " " + words[1] : one;
   for (const Verb& verb : verbs) {
-    if (verb.name == two && words.size() > 1) return VerbMatch{&verb, 2};
-    names.push_back(verb.name);
-    if (first_word(verb.name) == one && verb.name != one) family.push_back(verb.name);
+    if (verb.name == two) return VerbMatch{&verb, has_second ? size_t{2} : size_t{1}};
   }
+  std::vector<std::string> names, beginnings;
   for (const Verb& verb : verbs) {
     if (verb.name == one) return VerbMatch{&verb, 1};
+    names.push_back(verb.name);
+    beginnings.push_back(first_word(verb.name));
   }
-  if (!family.empty()) {
-    const std::string advice = words.size() > 1 ? nearest_name(two, family) : "";
-    return fail_hint(Code::kInvalidArgument,
-                     advice.empty() || words[1].starts_with("-")
-                         ? fmt::format("say one of: {}", fmt::join(family, ", "))
-                         : fmt::format("did you mean {}?", advice),
-                     "there is no verb '{}'",
-                     words.size() > 1 && !words[1].starts_with("-") ? two : one);
-  }
-  std::string advice = nearest_name(one, names);
-  if (advice.empty() && two != one) advice = nearest_name(two, names);
+  // All verbs that begin with the word that is meant, or the one that is near.
+  const std::string beginning = nearest_name(one, beginnings);
+  std::erase_if(names, [&](const std::string& name) { return first_word(name) != beginning; });
+  std::string advice = has_second ? nearest_name(two, names) : "";
+  if (advice.empty()) advice = fmt::format("{}", fmt::join(names, ", "));
   return fail_hint(Code::kInvalidArgument,
                    advice.empty() ? "see headwater help" : fmt::format("did you mean {}?", advice),
-                   "there is no verb '{}'", one);
+                   "there is no verb '{}'", beginning == one ? two : one);
 }
 
 bool asks_for_help(std::span<const std::string> arguments) {
@@ -225,8 +212,15 @@ Result<> parse_arguments(std::span<const std::string> arguments, Fields& fields,
   HW_RETURN_IF_ERROR(assign(true));
   HW_RETURN_IF_ERROR(apply_layers(common, fields, files));
   HW_RETURN_IF_ERROR(apply_layers(fields, fields, files));
-  HW_RETURN_IF_ERROR(assign(false));
-  return check_required(fields);
+  return assign(false);
+}
+
+Result<> check_required(const Fields& fields) {
+  for (const Field& field : fields.all()) {
+    if (!field.required || !field.is_default()) continue;
+    return fail(Code::kInvalidArgument, "{} is missing", field.flag());
+  }
+  return {};
 }
 
 }  // namespace headwater

@@ -36,7 +36,9 @@ Result<VerbMatch> find_verb(std::span<const Verb> verbs, std::span<const std::st
 // Whether --help or -h stands among the arguments (before --): then nothing else is looked at.
 bool asks_for_help(std::span<const std::string> arguments);
 
-// Sets the fields: files first, flags over them; then checks that required ones were given.
+// Sets the fields: files first, flags over them.
 Result<> parse_arguments(std::span<const std::string> arguments, Fields& fields, FileSystem& files);
+// After the verb's own resolve(), which may have filled them: required fields without a value.
+Result<> check_required(const Fields& fields);
 
 }  // namespace headwater

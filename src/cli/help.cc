@@ -44,8 +44,8 @@ std::string wrapped(std::string_view text, int64_t width, int64_t indent, int64_
 }
 
 std::string value_name(const Field& field) {
-  if (!field.choices.empty()) return fmt::format("{}", fmt::join(field.choices, "|"));
   if (!field.value_name.empty()) return field.value_name;
+  if (!field.choices.empty()) return fmt::format("{}", fmt::join(field.choices, "|"));
   if (field.json) return "JSON";
   if (field.is_bool()) return "";
   const bool whole = std::holds_alternative<int64_t*>(field.target) ||
@@ -55,14 +55,17 @@ std::string value_name(const Field& field) {
   return whole ? "N" : real ? "X" : "TEXT";
 }
 
+// A maximum that only bounds nonsense is not worth a reader's time.
 std::string range_text(const Field& field) {
-  if (field.minimum && field.maximum) {
+  constexpr double kBeyondUse = 10000;
+  const bool bounded = field.maximum && *field.maximum < kBeyondUse;
+  if (field.minimum && bounded) {
     return fmt::format("{}{} to {}", field.exclusive_minimum ? "over " : "", *field.minimum,
                        *field.maximum);
   }
   if (field.minimum)
     return fmt::format("{} {}", field.exclusive_minimum ? "over" : "at least", *field.minimum);
-  return field.maximum ? fmt::format("at most {}", *field.maximum) : "";
+  return bounded ? fmt::format("at most {}", *field.maximum) : "";
 }
 
 std::string kebab(std::string name) {
@@ -75,8 +78,11 @@ std::string field_facts(const Field& field) {
   std::vector<std::string> facts;
   if (field.required) facts.emplace_back("required");
   else if (field.is_list()) facts.emplace_back("may be repeated");
+  if (!field.value_name.empty() && !field.choices.empty())
+    facts.push_back(fmt::format("one of {}", fmt::join(field.choices, ", ")));
   const std::string value = field.text();
-  if (!field.required && !value.empty() && !(field.is_bool() && value == "false"))
+  if (!field.required && !value.empty() && value != "none" &&
+      !(field.is_bool() && value == "false"))
     facts.push_back("default " + value);
   if (const std::string range = range_text(field); !range.empty()) facts.push_back(range);
   if (field.is_bool() && (value != "false" || field.negation != "no_" + field.name))

@@ -46,6 +46,7 @@ int run_verb(const Verb& verb, std::span<const std::string> arguments) {
   const VerbCall call = verb.open();
   auto parsed = parse_arguments(arguments, *call.fields, local_files());
   if (parsed) parsed = call.resolve();
+  if (parsed) parsed = check_required(*call.fields);
   if (!parsed) return report(parsed.error(), verb.name, usage_code(parsed.error().code));
   const Result<int> code = call.run();
   return code ? *code : report(code.error(), verb.name, exit_code(code.error().code));

@@ -15,7 +15,7 @@
 // matter; it returns the exit code, and an error becomes one line and an exit code (cli/run.h).
 // The struct may have `Result<> resolve(Fields&)`: called after flags and files are in, it fills
 // what still has its default (Fields::set_defaults: presets, derived values) and checks values
-// against each other; its errors are usage errors.
+// against each other; its errors are usage errors. Required fields are checked after it.
 // A verb stands in src/cli/verb_<name>.cc and has one line in cli/verbs.def.
 #pragma once
 

@@ -10,6 +10,7 @@
 #include "base/threefry.h"
 #include "byte_streams.h"
 #include "checkpoints/safetensors_header.h"
+#include "python_peer.h"
 
 namespace headwater {
 namespace {
@@ -291,6 +292,22 @@ RC_GTEST_PROP(SafetensorsProperty, RoundTripsAlignedAndSorted, (uint64_t seed)) 
     RC_ASSERT(entry.begin % dtype_size(*entry.dtype) == 0);
   }
   RC_ASSERT((static_cast<int64_t>(text.size()) - data) % 8 == 0);
+}
+
+TEST(SafetensorsCompat, TheReferenceLibraryWritesTheSameBytes) {
+  if (!python_has("safetensors")) GTEST_SKIP() << "no Python with safetensors (set HW_PYTHON)";
+  const std::string folder = testing::TempDir();
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    const std::string ours = folder + "hw_ours.safetensors",
+                      theirs = folder + "hw_theirs.safetensors";
+    const std::string text = write_text(tensor_views(random_tensors(seed)));
+    ASSERT_TRUE(write_file_atomic(local_files(), ours, text));
+    const auto [status, output] =
+        run_command(python() + " " + quoted(HW_TESTS_DIR "/compat/safetensors_check.py") + " " +
+                    quoted(ours) + " " + quoted(theirs));
+    ASSERT_EQ(status, 0) << output;
+    EXPECT_EQ(file_text(theirs), text) << seed;
+  }
 }
 
 TEST(SafetensorsFuzz, MutatedFilesAreReadOrRefused) {

@@ -52,6 +52,7 @@ std::unique_ptr<Parsed> parse(std::vector<std::string> arguments, FileSystem* fi
   auto parsed = std::make_unique<Parsed>();
   parsed->options.describe(parsed->fields);
   parsed->result = parse_arguments(arguments, parsed->fields, files ? *files : none);
+  if (parsed->result) parsed->result = check_required(parsed->fields);
   return parsed;
 }
 
@@ -191,9 +192,11 @@ TEST(CommandLine, FindsVerbsOfOneAndTwoWords) {
   EXPECT_EQ(find({"tokenize", "a.txt"}), "tokenize");
   EXPECT_EQ(find({"records", "build", "--x"}), "records build");
   EXPECT_EQ(find({"records"}),
-            "there is no verb 'records'; say one of: records build, records stat");
+            "there is no verb 'records'; did you mean records build, records stat?");
   EXPECT_EQ(find({"records", "--help"}),
-            "there is no verb 'records'; say one of: records build, records stat");
+            "there is no verb 'records'; did you mean records build, records stat?");
+  EXPECT_EQ(find({"record"}),
+            "there is no verb 'record'; did you mean records build, records stat?");
   EXPECT_EQ(find({"records", "bild"}),
             "there is no verb 'records bild'; did you mean records build?");
   EXPECT_EQ(find({"tokenise"}), "there is no verb 'tokenise'; did you mean tokenize?");
