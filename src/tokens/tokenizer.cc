@@ -1,21 +1,83 @@
 #include "tokens/tokenizer.h"
 
-#include <unordered_map>
+#include <algorithm>
+#include <array>
+#include <utility>
 
 #include "text/basic_normalizer.h"
+#include "text/emoji.h"
+#include "text/normal_form.h"
 #include "text/utf8.h"
+#include "tokens/word_matcher.h"
 
 namespace headwater {
+namespace {
+
+constexpr std::array<std::string_view, 5> kSpecials = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
+                                                       "[MASK]"};
+
+// The first special token written out in the text, and the token.
+struct Found {
+  ByteRange range;
+  std::string_view token;
+};
+std::optional<Found> find_special(std::string_view text, size_t from) {
+  for (size_t i = text.find('[', from); i < text.size(); i = text.find('[', i + 1)) {
+    for (const std::string_view special : kSpecials)
+      if (text.substr(i, special.size()) == special) return Found{{i, i + special.size()}, special};
+  }
+  return std::nullopt;
+}
+
+Result<NormalForm> parse_form(const std::string& name) {
+  if (name == "none") return NormalForm::kNone;
+  if (name == "nfc") return NormalForm::kNfc;
+  if (name == "nfkc") return NormalForm::kNfkc;
+  return fail(Code::kInvalidArgument, "normalize must be none, nfc or nfkc, got '{}'", name);
+}
+
+Result<Dialect> parse_dialect(const std::string& name) {
+  if (name == "electra") return Dialect::kElectra;
+  if (name == "hf") return Dialect::kHuggingFace;
+  return fail(Code::kInvalidArgument, "compatibility must be electra or hf, got '{}'", name);
+}
+
+}  // namespace
 
 struct Tokenizer::Tables {
-  Tables(Vocabulary v, TokenizerOptions o, NormalizerOptions n, int32_t unknown)
-      : vocabulary(std::move(v)), options(std::move(o)), normalizer(n), unk(unknown) {}
   Vocabulary vocabulary;
   TokenizerOptions options;
   BasicNormalizer normalizer;
+  WordMatcher matcher;
+  NormalForm form;
   int32_t unk;
 
-  void match(const NormalizedChar* begin, const NormalizedChar* end, std::vector<Token>& out) const;
+  // A text as it is matched, and the way back to the bytes it came from.
+  struct Rewritten {
+    std::string text;
+    OffsetMap jamo, form;
+    size_t begin = 0;  // of the part that was rewritten
+    ByteRange original(ByteRange range) const {
+      range = jamo.original(form.original(range));
+      return {begin + range.begin, begin + range.end};
+    }
+  };
+
+  bool is_plain() const {
+    return form == NormalForm::kNone && options.max_jamo_run == 0 && !options.parse_specials &&
+           !options.isolate_emoji;
+  }
+  void rewrite(std::string_view part, Rewritten& out) const;
+  int32_t emoji_id(std::string_view emoji) const;
+  // Calls special(id, range) for specials written in the text and part(view, offset) between them.
+  template <class Part, class Special>
+  void split_specials(std::string_view text, Part part, Special special) const;
+  // Calls emoji(id, range) for emoji and part(view, offset) between them.
+  template <class Part, class Emoji>
+  void split_emoji(std::string_view text, Part part, Emoji emoji) const;
+
+  void append_ids(std::string_view text, std::vector<int32_t>& ids) const;
+  void tokenize(std::string_view text, std::vector<Token>& tokens) const;
 };
 
 Result<Tokenizer> Tokenizer::create(Vocabulary vocabulary, TokenizerOptions options) {
@@ -24,55 +86,154 @@ Result<Tokenizer> Tokenizer::create(Vocabulary vocabulary, TokenizerOptions opti
     return fail_hint(Code::kInvalidArgument, "every WordPiece vocabulary needs the line [UNK]",
                      "vocabulary {} ({} tokens) lacks [UNK]", vocabulary.name(), vocabulary.size());
   }
-  const bool hf = options.compatibility == "hf";
-  if (options.max_word_chars == 0) options.max_word_chars = hf ? 100 : 200;
-  if (!options.strip_accents) options.strip_accents = options.do_lower_case;
-  const NormalizerOptions normalizer{options.do_lower_case, *options.strip_accents,
-                                     hf ? Dialect::kHuggingFace : Dialect::kElectra};
-  return Tokenizer(
-      std::make_shared<const Tables>(std::move(vocabulary), std::move(options), normalizer, *unk));
-}
-
-void Tokenizer::Tables::match(const NormalizedChar* begin, const NormalizedChar* end,
-                              std::vector<Token>& out) const {
-  const size_t first = out.size();
-  const auto give_up = [&] {
-    out.resize(first);
-    out.push_back({unk, begin->begin, (end - 1)->end});
-  };
-  if (end - begin > options.max_word_chars) return give_up();
-  for (const NormalizedChar* piece = begin; piece != end;) {
-    const NormalizedChar* stop = end;
-    for (; stop != piece; --stop) {
-      std::string text = piece == begin ? "" : "##";
-      for (const NormalizedChar* c = piece; c != stop; ++c) append_utf8(c->code_point, text);
-      if (const auto id = vocabulary.find(text)) {
-        out.push_back({*id, piece->begin, (stop - 1)->end});
-        break;
-      }
-    }
-    if (stop == piece) return give_up();
-    piece = stop;
+  HW_ASSIGN_OR_RETURN(const Dialect dialect, parse_dialect(options.compatibility));
+  HW_ASSIGN_OR_RETURN(const NormalForm form, parse_form(options.normalize));
+  if (options.max_word_chars == 0)
+    options.max_word_chars = dialect == Dialect::kHuggingFace ? 100 : 200;
+  if (options.max_word_chars < 1 || options.max_word_chars > kMaxWordChars) {
+    return fail(Code::kInvalidArgument, "max_word_chars must be 1 to {}, got {}", kMaxWordChars,
+                options.max_word_chars);
   }
+  if (options.max_jamo_run < 0) {
+    return fail(Code::kInvalidArgument, "max_jamo_run must not be negative, got {}",
+                options.max_jamo_run);
+  }
+  if (!options.strip_accents) options.strip_accents = options.do_lower_case;
+  BasicNormalizer normalizer({options.do_lower_case, *options.strip_accents, dialect});
+  HW_ASSIGN_OR_RETURN(
+      WordMatcher matcher,
+      WordMatcher::build(vocabulary, normalizer, *unk, options.max_word_chars));
+  return Tokenizer(std::make_shared<const Tables>(
+      Tables{std::move(vocabulary), std::move(options), std::move(normalizer), std::move(matcher),
+             form, *unk}));
 }
 
-std::vector<Token> Tokenizer::tokenize(std::string_view text) const {
-  std::vector<Token> tokens;
+void Tokenizer::Tables::rewrite(std::string_view part, Rewritten& out) const {
+  out.text = options.max_jamo_run > 0 ? shorten_jamo_runs(part, options.max_jamo_run, &out.jamo)
+                                      : std::string(part);
+  if (!is_normal(out.text, form)) out.text = to_normal_form(out.text, form, &out.form);
+}
+
+// One token for the whole sequence: as written, or cleaned as any word is, or without the choice
+// between text and emoji style; else [UNK].
+int32_t Tokenizer::Tables::emoji_id(std::string_view emoji) const {
+  if (const auto id = vocabulary.find(emoji)) return *id;
   std::vector<NormalizedChar> chars;
-  tables_->normalizer.normalize(text, chars);
-  const NormalizedChar* const end = chars.data() + chars.size();
-  for (const NormalizedChar* c = chars.data(); c != end;) {
-    const NormalizedChar* word = c++;
+  normalizer.normalize(emoji, chars);
+  std::string cleaned, bare;
+  for (const NormalizedChar& c : chars) {
+    append_utf8(c.code_point, cleaned);
+    if (c.code_point != 0xFE0E && c.code_point != 0xFE0F) append_utf8(c.code_point, bare);
+  }
+  if (const auto id = vocabulary.find(cleaned)) return *id;
+  return vocabulary.find(bare).value_or(unk);
+}
+
+template <class Part, class Special>
+void Tokenizer::Tables::split_specials(std::string_view text, Part part, Special special) const {
+  size_t done = 0;
+  if (options.parse_specials) {
+    size_t from = 0;
+    while (const auto found = find_special(text, from)) {
+      from = found->range.end;
+      const auto id = vocabulary.find(found->token);
+      if (!id) continue;
+      part(text.substr(done, found->range.begin - done), done);
+      special(*id, found->range);
+      done = found->range.end;
+    }
+  }
+  part(text.substr(done), done);
+}
+
+template <class Part, class Emoji>
+void Tokenizer::Tables::split_emoji(std::string_view text, Part part, Emoji emoji) const {
+  size_t done = 0;
+  if (options.isolate_emoji) {
+    while (const auto found = find_emoji(text, done)) {
+      part(text.substr(done, found->begin - done), done);
+      emoji(emoji_id(text.substr(found->begin, found->end - found->begin)), *found);
+      done = found->end;
+    }
+  }
+  part(text.substr(done), done);
+}
+
+void Tokenizer::Tables::append_ids(std::string_view text, std::vector<int32_t>& ids) const {
+  if (matcher.append_ids(text, ids)) return;
+  std::vector<Token> tokens;
+  tokenize(text, tokens);
+  for (const Token& token : tokens) ids.push_back(token.id);
+}
+
+void Tokenizer::Tables::tokenize(std::string_view text, std::vector<Token>& tokens) const {
+  std::vector<NormalizedChar> chars;
+  normalizer.normalize(text, chars);
+  std::vector<int32_t> ids;
+  const auto end = chars.cend();
+  for (auto c = chars.cbegin(); c != end;) {
+    const auto word = c++;
     if (word->kind == CharKind::kSpace) continue;
     if (word->kind == CharKind::kWord)
-      while (c != end && c->kind == CharKind::kWord) ++c;
-    tables_->match(word, c, tokens);
+      c = std::find_if(c, end, [](const auto& x) { return x.kind != CharKind::kWord; });
+    ids.resize(static_cast<size_t>(c - word));
+    ids.resize(static_cast<size_t>(matcher.match_word({word, c}, ids.data())));
+    if (ids.size() == 1) {
+      tokens.push_back({ids[0], word->begin, (c - 1)->end});
+      continue;
+    }
+    auto piece = word;
+    for (const int32_t id : ids) {
+      const auto next = piece + count_code_points(vocabulary.token(id)) - (piece == word ? 0 : 2);
+      tokens.push_back({id, piece->begin, (next - 1)->end});
+      piece = next;
+    }
   }
-  return tokens;
 }
 
 void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) const {
-  for (const Token& token : tokenize(text)) ids.push_back(token.id);
+  const Tables& t = *tables_;
+  if (t.is_plain()) return t.append_ids(text, ids);
+  const auto single = [&](int32_t id, ByteRange) { ids.push_back(id); };
+  const auto plain = [&](std::string_view part, size_t) { t.append_ids(part, ids); };
+  t.split_specials(
+      text,
+      [&](std::string_view part, size_t) {
+        if (t.options.max_jamo_run == 0 && is_normal(part, t.form))
+          return t.split_emoji(part, plain, single);
+        Tables::Rewritten rewritten;
+        t.rewrite(part, rewritten);
+        t.split_emoji(rewritten.text, plain, single);
+      },
+      single);
+}
+
+std::vector<Token> Tokenizer::tokenize(std::string_view text) const {
+  const Tables& t = *tables_;
+  std::vector<Token> tokens;
+  t.split_specials(
+      text,
+      [&](std::string_view part, size_t offset) {
+        Tables::Rewritten rewritten;
+        rewritten.begin = offset;
+        t.rewrite(part, rewritten);
+        const size_t first = tokens.size();
+        t.split_emoji(
+            rewritten.text,
+            [&](std::string_view plain, size_t begin) {
+              const size_t before = tokens.size();
+              t.tokenize(plain, tokens);
+              for (size_t i = before; i < tokens.size(); ++i)
+                tokens[i].begin += begin, tokens[i].end += begin;
+            },
+            [&](int32_t id, ByteRange range) { tokens.push_back({id, range.begin, range.end}); });
+        for (size_t i = first; i < tokens.size(); ++i) {
+          const ByteRange range = rewritten.original({tokens[i].begin, tokens[i].end});
+          tokens[i].begin = range.begin, tokens[i].end = range.end;
+        }
+      },
+      [&](int32_t id, ByteRange range) { tokens.push_back({id, range.begin, range.end}); });
+  return tokens;
 }
 
 const Vocabulary& Tokenizer::vocabulary() const { return tables_->vocabulary; }

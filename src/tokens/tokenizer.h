@@ -31,7 +31,7 @@ struct TokenizerOptions {
   int64_t max_word_chars = 0;      // longer words become [UNK]; 0: by compatibility
   std::string normalize = "none";  // none, nfc, or nfkc (which keeps compatibility jamo)
   bool parse_specials = false;     // "[MASK]" in the text becomes the special token
-  bool isolate_emoji = false;      // an emoji sequence is a word of its own
+  bool isolate_emoji = false;      // an emoji sequence is a word and one token of its own
   int64_t max_jamo_run = 0;        // longer runs of one compatibility jamo are cut; 0: never
 };
 
@@ -43,12 +43,14 @@ struct Token {
 
 class Tokenizer {
  public:
+  static constexpr int64_t kMaxWordChars = 4096;
+
   // Fails when the vocabulary lacks [UNK] or an option is out of range.
   static Result<Tokenizer> create(Vocabulary vocabulary, TokenizerOptions options);
 
   // Appends the ids of `text`.
   void append_ids(std::string_view text, std::vector<int32_t>& ids) const;
-  // The same ids with the bytes each token stands for (slower).
+  // The same ids with the bytes each token stands for; several times slower.
   std::vector<Token> tokenize(std::string_view text) const;
 
   const Vocabulary& vocabulary() const;

@@ -27,8 +27,8 @@ struct SpecialIds {
 // Cheap to copy: copies share one immutable table.
 class Vocabulary {
  public:
-  static constexpr int64_t kMaxFileBytes = int64_t{256} << 20;
-  static constexpr int64_t kMaxTokens = int64_t{1} << 24;
+  static constexpr int64_t kMaxFileBytes = int64_t{64} << 20;
+  static constexpr int64_t kMaxTokens = int64_t{1} << 22;
 
   static Result<Vocabulary> load(FileSystem& fs, const std::string& path);
   // The same rules on lines that are in memory; `name` stands for the file in messages.
