@@ -63,7 +63,8 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// Tokenises all lines once, batches of 4,096 as the peers' script, and returns the number of tokens.
+// Tokenises all lines once, batches of 4,096 as the peers' script, and returns the number of
+// tokens.
 int64_t run_once(const Tokenizer& tokenizer, const std::vector<std::string_view>& lines,
                  bool offsets) {
   std::atomic<int64_t> total = 0;

@@ -1,5 +1,5 @@
-// Emoji sequences as Unicode Technical Standard 51 writes them: a picture with its variation selector,
-// skin tone, keycap and tags, flags, and pictures joined by U+200D.
+// Emoji sequences as Unicode Technical Standard 51 writes them: a picture with its variation
+// selector, skin tone, keycap and tags, flags, and pictures joined by U+200D.
 #pragma once
 
 #include <optional>

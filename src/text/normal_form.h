@@ -24,8 +24,8 @@ bool is_normal(std::string_view text, NormalForm form);
 // Changes are noted in `map` when it is given.
 std::string to_normal_form(std::string_view text, NormalForm form, OffsetMap* map = nullptr);
 
-// Cuts every run of one compatibility jamo (U+3131 to U+3163, as in laughter) to `limit` > 0 letters.
-// Syllables before the run stay whole.
+// Cuts every run of one compatibility jamo (U+3131 to U+3163, as in laughter) to `limit` > 0
+// letters. Syllables before the run stay whole.
 std::string shorten_jamo_runs(std::string_view text, int64_t limit, OffsetMap* map = nullptr);
 
 }  // namespace headwater

@@ -125,7 +125,8 @@ class PieceTrie::Builder {
   size_t find_base(const Node& node) const {
     const size_t first = nodes_[node.children.front()].symbol;
     size_t place = first_free_;
-    for (int tried = 0; place != kEnd && tried < kPlacesTried; ++tried, place = links_[place].next) {
+    for (int tried = 0; place != kEnd && tried < kPlacesTried;
+         ++tried, place = links_[place].next) {
       const size_t base = place - first;
       if (std::all_of(node.children.begin(), node.children.end(),
                       [&](uint32_t child) { return is_free(base + nodes_[child].symbol); }))
@@ -233,8 +234,8 @@ Result<PieceTrie> PieceTrie::build(const std::vector<Piece>& pieces) {
 }
 
 size_t PieceTrie::index(char32_t code_point) const {
-  return static_cast<size_t>(
-      std::lower_bound(alphabet_.begin(), alphabet_.end(), code_point) - alphabet_.begin());
+  return static_cast<size_t>(std::lower_bound(alphabet_.begin(), alphabet_.end(), code_point) -
+                             alphabet_.begin());
 }
 
 uint32_t PieceTrie::symbol(char32_t code_point) const {

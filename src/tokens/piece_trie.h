@@ -1,5 +1,5 @@
-// Greedy longest-match-first over the pieces of a vocabulary, in time linear in the word: a trie with
-// failure links that carry the tokens to be emitted (Song, Salcianu, Song, Dopson, Zhou: "Fast
+// Greedy longest-match-first over the pieces of a vocabulary, in time linear in the word: a trie
+// with failure links that carry the tokens to be emitted (Song, Salcianu, Song, Dopson, Zhou: "Fast
 // WordPiece Tokenization", EMNLP 2021, section 3), stored as a double array over whole code points.
 //
 // Code points of the pieces are numbered as symbols 1, 2, ...; a character outside this alphabet
@@ -28,8 +28,8 @@ class PieceTrie {
   static constexpr int32_t kWordStart = 0;  // state before the first symbol of a word
   static constexpr int32_t kStuck = -1;     // no split of the word exists
 
-  // The number of a code point, or 0 when no piece holds it. Small numbers are in many pieces, which
-  // keeps the states that are visited most close together.
+  // The number of a code point, or 0 when no piece holds it. Small numbers are in many pieces,
+  // which keeps the states that are visited most close together.
   uint32_t symbol(char32_t code_point) const;
   const std::u32string& alphabet() const { return alphabet_; }  // sorted by code point
 
@@ -74,8 +74,8 @@ class PieceTrie {
 
   size_t index(char32_t code_point) const;  // in alphabet_
 
-  // Writes the tokens that are certain when `state` has no child to go on with, and goes to where the
-  // rest of what was read stands. Nearly always one token ends in the state itself.
+  // Writes the tokens that are certain when `state` has no child to go on with, and goes to where
+  // the rest of what was read stands. Nearly always one token ends in the state itself.
   bool fall_back(State s, int32_t& state, int32_t*& out) const {
     const size_t place = static_cast<size_t>(state);
     if (s.is_token()) [[likely]] {

@@ -100,12 +100,11 @@ Result<Tokenizer> Tokenizer::create(Vocabulary vocabulary, TokenizerOptions opti
   }
   if (!options.strip_accents) options.strip_accents = options.do_lower_case;
   BasicNormalizer normalizer({options.do_lower_case, *options.strip_accents, dialect});
-  HW_ASSIGN_OR_RETURN(
-      WordMatcher matcher,
-      WordMatcher::build(vocabulary, normalizer, *unk, options.max_word_chars));
-  return Tokenizer(std::make_shared<const Tables>(
-      Tables{std::move(vocabulary), std::move(options), std::move(normalizer), std::move(matcher),
-             form, *unk}));
+  HW_ASSIGN_OR_RETURN(WordMatcher matcher,
+                      WordMatcher::build(vocabulary, normalizer, *unk, options.max_word_chars));
+  return Tokenizer(std::make_shared<const Tables>(Tables{std::move(vocabulary), std::move(options),
+                                                         std::move(normalizer), std::move(matcher),
+                                                         form, *unk}));
 }
 
 void Tokenizer::Tables::rewrite(std::string_view part, Rewritten& out) const {
@@ -226,13 +225,17 @@ std::vector<Token> Tokenizer::tokenize(std::string_view text) const {
               for (size_t i = before; i < tokens.size(); ++i)
                 tokens[i].begin += begin, tokens[i].end += begin;
             },
-            [&](int32_t id, ByteRange range) { tokens.push_back({id, range.begin, range.end}); });
+            [&](int32_t id, ByteRange range) {
+              tokens.push_back({id, range.begin, range.end});
+            });
         for (size_t i = first; i < tokens.size(); ++i) {
           const ByteRange range = rewritten.original({tokens[i].begin, tokens[i].end});
           tokens[i].begin = range.begin, tokens[i].end = range.end;
         }
       },
-      [&](int32_t id, ByteRange range) { tokens.push_back({id, range.begin, range.end}); });
+      [&](int32_t id, ByteRange range) {
+        tokens.push_back({id, range.begin, range.end});
+      });
   return tokens;
 }
 

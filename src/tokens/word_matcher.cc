@@ -61,9 +61,7 @@ void WordMatcher::compile(const Vocabulary& vocabulary, const BasicNormalizer& n
         actions_.set_range(first, last, pack(Action::kExpand, place));
         break;
       }
-      case CharKind::kContextual:
-        actions_.set_range(first, last, pack(Action::kContextual));
-        break;
+      case CharKind::kContextual: actions_.set_range(first, last, pack(Action::kContextual)); break;
     }
   });
   for (const char32_t c : trie_.alphabet()) {
