@@ -51,6 +51,7 @@ Error system_error(int error_number, std::string_view what, std::string_view pat
     case ENOTEMPTY: code = Code::kAlreadyExists; break;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
       code = Code::kResourceExhausted;
       hint = "free some space and run again";
       break;
