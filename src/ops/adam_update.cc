@@ -1,0 +1,66 @@
+// weight, m, v, gradient, grad_scale, learning_rate -> weight', m', v'; written over weight, m, v.
+#include "ops/elementwise.h"
+
+namespace headwater {
+namespace {
+
+std::vector<Type> infer(const InferContext& c) {
+  c.require_count(6);
+  c.require_dtype(0, DType::kF32);
+  for (size_t i = 1; i < 4; ++i) c.require_same_type(0, i);
+  const Type scalar{DType::kF32, {}};
+  c.require(c.in(4) == scalar && c.in(5) == scalar, "scale and learning rate must be f32 scalars");
+  for (const char* name : {"beta1", "beta2", "epsilon", "weight_decay"}) {
+    c.require(c.attrs.get_double(name) >= 0, "options must not be negative");
+  }
+  return {c.in(0), c.in(0), c.in(0)};
+}
+
+std::vector<Value> decompose(Graph&, const std::vector<Value>& inputs, const Attrs& attrs) {
+  const Value weight = inputs[0];
+  const Value gradient = mul(inputs[3], inputs[4]);
+  const auto mix = [&](Value old, Value fresh, double beta) {
+    return add(mul(old, constant_like(old, beta)), mul(fresh, constant_like(fresh, 1 - beta)));
+  };
+  const Value m = mix(inputs[1], gradient, attrs.get_double("beta1"));
+  const Value v = mix(inputs[2], mul(gradient, gradient), attrs.get_double("beta2"));
+  Value update = div(m, add(sqrt(v), constant_like(v, attrs.get_double("epsilon"))));
+  const double decay = attrs.get_double("weight_decay");
+  if (decay > 0) update = add(update, mul(weight, constant_like(weight, decay)));
+  return {sub(weight, mul(update, inputs[5])), m, v};
+}
+
+std::vector<Sample> samples() {
+  const Type w{DType::kF32, {3, 5}}, scalar{DType::kF32, {}};
+  const auto call = [&](double decay) {
+    return Sample{
+        .inputs = {w, w, w, w, scalar, scalar},
+        .attrs = {{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-6}, {"weight_decay", decay}},
+        .low = 0.1,
+        .high = 1,
+        .differentiable = false};
+  };
+  return {call(0.01), call(0)};
+}
+
+}  // namespace
+
+const Op op::adam_update = {.name = "adam_update",
+                            .infer = infer,
+                            .decompose = decompose,
+                            .cost = elementwise_cost,
+                            .samples = samples,
+                            .in_place = {{0, 0}, {1, 1}, {2, 2}}};
+
+AdamUpdate adam_update(Value weight, Value m, Value v, Value gradient, Value grad_scale,
+                       Value learning_rate, const AdamOptions& options) {
+  const std::vector<Value> outputs =
+      weight.graph().call(op::adam_update, {weight, m, v, gradient, grad_scale, learning_rate},
+                          {{"beta1", options.beta1},
+                           {"beta2", options.beta2},
+                           {"epsilon", options.epsilon},
+                           {"weight_decay", options.weight_decay}});
+  return {outputs[0], outputs[1], outputs[2]};
+}
+
+}  // namespace headwater

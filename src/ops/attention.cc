@@ -1,0 +1,120 @@
+// Outputs: the context [B, T, H] and the log-sum-exp of each row of scores [B, N, T], from which
+// the gradient makes the probabilities again instead of storing them. Dropout bits are those of
+// flat index ((b N + n) T + t_q) T + t_k.
+#include "ops/attention.h"
+
+#include <cmath>
+
+#include "ops/elementwise.h"
+
+namespace headwater {
+
+void check_attention(const InferContext& c) {
+  for (size_t i = 0; i < 3; ++i) c.require_dtype(i, DType::kF32);
+  c.require_rank(0, 3);
+  c.require_same_type(0, 1);
+  c.require_same_type(0, 2);
+  c.require(c.in(3) == Type{DType::kI32, {c.shape(0)[0], c.shape(0)[1]}},
+            "the mask must be i32 [B, T]");
+  c.require(c.in(4) == Type{DType::kU32, {2}}, "the key must be u32[2]");
+  const int64_t heads = c.attrs.get_int("num_heads");
+  c.require(heads > 0 && c.shape(0)[2] % heads == 0 && c.shape(0)[2] > 0,
+            "H must be a multiple of the number of heads");
+  const double rate = c.attrs.get_double("rate");
+  c.require(rate >= 0 && rate < 1, "the dropout rate must be in [0, 1)");
+  (void)c.attrs.get_int("site");
+  (void)c.attrs.get_bool("causal");
+}
+
+namespace {
+
+// [B, T, H] -> [B, N, T, D].
+Value split_heads(Value x, int64_t heads) {
+  return transpose(reshape(x, {x.dim(0), x.dim(1), heads, x.dim(2) / heads}), {0, 2, 1, 3});
+}
+
+Value causal_bias(Graph& graph, int64_t t) {
+  const Value query = iota(graph, DType::kI32, {t, t}, 0),
+              key = iota(graph, DType::kI32, {t, t}, 1);
+  const Value hidden = compare(key, query, Direction::kGreater);
+  return select(hidden, constant(graph, -10000.0, DType::kF32, {t, t}),
+                constant(graph, 0, DType::kF32, {t, t}));
+}
+
+std::vector<Type> infer(const InferContext& c) {
+  c.require_count(5);
+  check_attention(c);
+  const Shape& shape = c.shape(0);
+  return {c.in(0), Type{DType::kF32, {shape[0], c.attrs.get_int("num_heads"), shape[1]}}};
+}
+
+std::vector<Value> vjp(const VjpContext& c) {
+  if (c.output_grads[1].valid()) {
+    throw GraphError("attention: only its first output has a gradient");
+  }
+  std::vector<Value> inputs = c.node.inputs;
+  inputs.insert(inputs.end(), {c.outputs[0], c.outputs[1], c.output_grads[0]});
+  std::vector<Value> grads = c.graph().call(op::attention_grad, inputs, c.attrs());
+  grads.resize(5);
+  return grads;
+}
+
+Cost cost(const Node& node, std::span<const Type* const> types) {
+  Cost cost = elementwise_cost(node, types);
+  const Shape& s = types[0]->shape;
+  cost.flops = 4.0 * static_cast<double>(s[0] * s[1]) * static_cast<double>(s[1] * s[2]);
+  return cost;
+}
+
+std::vector<Sample> samples() {
+  const auto call = [](int64_t b, int64_t t, int64_t h, int64_t heads, double rate, bool causal) {
+    const Type x{DType::kF32, {b, t, h}};
+    return Sample{
+        .inputs = {x, x, x, {DType::kI32, {b, t}}, {DType::kU32, {2}}},
+        .attrs = {{"num_heads", heads}, {"rate", rate}, {"site", int64_t{5}}, {"causal", causal}},
+        .index_bound = 2};
+  };
+  return {call(2, 5, 8, 2, 0.0, false), call(2, 4, 6, 1, 0.2, false), call(1, 6, 8, 2, 0.1, true)};
+}
+
+}  // namespace
+
+std::vector<Value> attention_in_primitives(Graph& graph, const std::vector<Value>& inputs,
+                                           const Attrs& attrs) {
+  const int64_t heads = attrs.get_int("num_heads");
+  const Value q = split_heads(inputs[0], heads), k = split_heads(inputs[1], heads),
+              v = split_heads(inputs[2], heads);
+  const int64_t b = q.dim(0), t = q.dim(2), d = q.dim(3);
+  Value scores = dot(q, k, false, true);  // [B, N, T, T]
+  scores = mul(scores, constant_like(scores, 1 / std::sqrt(static_cast<double>(d))));
+  const Value masked =
+      sub(constant(graph, 1, DType::kF32, {b, t}), convert(inputs[3], DType::kF32));
+  scores = add(scores, reshape(mul(masked, constant_like(masked, -10000)), {b, 1, 1, t}));
+  if (attrs.get_bool("causal")) scores = add(scores, causal_bias(graph, t));
+  const Value top = stop_gradient(reduce_max(scores, {3}));
+  const Value exps = exp(sub(scores, reshape(top, {b, heads, t, 1})));
+  const Value sum = reduce_sum(exps, {3});
+  Value probabilities = div(exps, reshape(sum, {b, heads, t, 1}));
+  probabilities =
+      dropout(probabilities, inputs[4], attrs.get_double("rate"), attrs.get_int("site"));
+  const Value context = transpose(dot(probabilities, v), {0, 2, 1, 3});
+  return {reshape(context, inputs[0].shape()), add(log(sum), top)};
+}
+
+const Op op::attention = {.name = "attention",
+                          .infer = infer,
+                          .vjp = vjp,
+                          .decompose = attention_in_primitives,
+                          .cost = cost,
+                          .samples = samples};
+
+Value attention(Value q, Value k, Value v, Value attention_mask, Value key,
+                const AttentionOptions& options) {
+  return q.graph().call(op::attention, {q, k, v, attention_mask, key},
+                        {{"num_heads", options.num_heads},
+                         {"rate", options.dropout_rate},
+                         {"site", options.site},
+                         {"causal", options.causal}})[0];
+}
+
+}  // namespace headwater

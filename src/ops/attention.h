@@ -1,0 +1,18 @@
+// The meaning of attention in primitives, shared by the forward operator and its gradient.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace headwater {
+
+// q, k, v f32 [B, T, H], attention_mask i32 [B, T], key u32[2] -> context [B, T, H], log-sum-exp of
+// the scores [B, N, T].
+std::vector<Value> attention_in_primitives(Graph& graph, const std::vector<Value>& inputs,
+                                           const Attrs& attrs);
+// Checks operands 0..4 (q, k, v, attention_mask, key) and the attributes.
+struct InferContext;
+void check_attention(const InferContext& c);
+
+}  // namespace headwater

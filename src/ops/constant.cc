@@ -1,0 +1,55 @@
+// One value in every element; an executor evaluates it once, when the graph is compiled.
+#include "ops/elementwise.h"
+
+namespace headwater {
+namespace {
+
+DType dtype_of(const Attrs& attrs) {
+  for (const DType dtype : {DType::kF32, DType::kI32, DType::kU32, DType::kPred}) {
+    if (attrs.get_text("dtype") == dtype_name(dtype)) return dtype;
+  }
+  throw GraphError(fmt::format("constant: unknown type {}", attrs.get_text("dtype")));
+}
+
+std::vector<Type> infer(const InferContext& c) {
+  c.require_count(0);
+  for (const int64_t extent : c.attrs.get_ints("shape")) {
+    c.require(extent >= 0, "extents must not be negative");
+  }
+  (void)c.attrs.get_double("value");
+  return {Type{dtype_of(c.attrs), c.attrs.get_ints("shape")}};
+}
+
+void cpu(const KernelContext& c) {
+  const double value = c.attrs().get_double("value");
+  const int64_t size = c.out_type(0).size();
+  switch (c.out_type(0).dtype) {
+    case DType::kF32: std::fill_n(c.out<float>(0), size, static_cast<float>(value)); break;
+    case DType::kI32: std::fill_n(c.out<int32_t>(0), size, static_cast<int32_t>(value)); break;
+    case DType::kU32: std::fill_n(c.out<uint32_t>(0), size, static_cast<uint32_t>(value)); break;
+    default: std::fill_n(c.out<uint8_t>(0), size, static_cast<uint8_t>(value != 0)); break;
+  }
+}
+
+std::vector<Sample> samples() {
+  return {{.inputs = {},
+           .attrs = {{"dtype", std::string("f32")}, {"shape", Shape{2, 2}}, {"value", 0.5}}},
+          {.inputs = {},
+           .attrs = {{"dtype", std::string("u32")}, {"shape", Shape{}}, {"value", 4294967295.0}}}};
+}
+
+}  // namespace
+
+const Op op::constant = {.name = "constant", .infer = infer, .cpu = cpu, .samples = samples};
+
+Value constant(Graph& graph, double value, DType dtype, Shape shape) {
+  return graph.call1(
+      op::constant, {},
+      {{"dtype", std::string(dtype_name(dtype))}, {"shape", std::move(shape)}, {"value", value}});
+}
+
+Value constant_like(Value x, double value) {
+  return constant(x.graph(), value, x.dtype(), x.shape());
+}
+
+}  // namespace headwater

@@ -1,0 +1,36 @@
+#include "ops/elementwise.h"
+
+namespace headwater {
+namespace {
+
+std::vector<Type> infer(const InferContext& c) {
+  c.require(!c.inputs.empty(), "wants at least one operand");
+  for (size_t i = 0; i < c.inputs.size(); ++i) c.require_dtype(i, DType::kF32);
+  return {Type{DType::kF32, {}}};
+}
+
+std::vector<Value> decompose(Graph&, const std::vector<Value>& inputs, const Attrs&) {
+  Value sum = sum_all(mul(inputs[0], inputs[0]));
+  for (size_t i = 1; i < inputs.size(); ++i) sum = add(sum, sum_all(mul(inputs[i], inputs[i])));
+  return {sqrt(sum)};
+}
+
+std::vector<Sample> samples() {
+  const Type a{DType::kF32, {3, 5}}, b{DType::kF32, {4}};
+  return {{.inputs = {a, b, a}, .low = 0.5}, {.inputs = {a}, .low = 0.5}};
+}
+
+}  // namespace
+
+const Op op::global_norm = {.name = "global_norm",
+                            .infer = infer,
+                            .decompose = decompose,
+                            .cost = elementwise_cost,
+                            .samples = samples};
+
+Value global_norm(const std::vector<Value>& values) {
+  if (values.empty()) throw GraphError("global_norm: wants at least one operand");
+  return values[0].graph().call1(op::global_norm, values);
+}
+
+}  // namespace headwater

@@ -1,0 +1,25 @@
+#include "ops/elementwise.h"
+
+namespace headwater {
+namespace {
+std::vector<Value> vjp(const VjpContext& c) {
+  const Value x = c.in(0), dy = c.output_grads[0];
+  return {div(dy, x)};
+}
+
+void cpu(const KernelContext& c) {
+  map_unary<float, float>(c, [](float x) { return std::log(x); });
+}
+}  // namespace
+
+const Op op::log = {.name = "log",
+                    .infer = infer_unary_f32,
+                    .vjp = vjp,
+                    .cpu = cpu,
+                    .cost = elementwise_cost,
+                    .samples = positive_samples,
+                    .in_place = {{0, 0}}};
+
+Value log(Value x) { return x.graph().call1(op::log, {x}); }
+
+}  // namespace headwater

@@ -1,0 +1,29 @@
+#include "ops/elementwise.h"
+
+namespace headwater {
+namespace {
+std::vector<Value> vjp(const VjpContext& c) {
+  const Value a = c.in(0), b = c.in(1), dy = c.output_grads[0];
+  return {select(compare(b, a, Direction::kLess), constant_like(dy, 0), dy),
+          select(compare(b, a, Direction::kLess), dy, constant_like(dy, 0))};
+}
+
+void cpu(const KernelContext& c) {
+  map_arithmetic(c, [](auto a, auto b) { return b < a ? b : a; });
+}
+}  // namespace
+
+const Op op::minimum = {.name = "minimum",
+                        .infer = infer_binary_arithmetic,
+                        .vjp = vjp,
+                        .cpu = cpu,
+                        .cost = elementwise_cost,
+                        .samples = binary_samples,
+                        .in_place = {{0, 0}, {0, 1}}};
+
+Value minimum(Value a, Value b) {
+  const auto [x, y] = broadcast_both(a, b);
+  return a.graph().call1(op::minimum, {x, y});
+}
+
+}  // namespace headwater

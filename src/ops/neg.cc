@@ -1,0 +1,25 @@
+#include "ops/elementwise.h"
+
+namespace headwater {
+namespace {
+std::vector<Value> vjp(const VjpContext& c) {
+  const Value dy = c.output_grads[0];
+  return {neg(dy)};
+}
+
+void cpu(const KernelContext& c) {
+  map_unary<float, float>(c, [](float x) { return -x; });
+}
+}  // namespace
+
+const Op op::neg = {.name = "neg",
+                    .infer = infer_unary_f32,
+                    .vjp = vjp,
+                    .cpu = cpu,
+                    .cost = elementwise_cost,
+                    .samples = unary_samples,
+                    .in_place = {{0, 0}}};
+
+Value neg(Value x) { return x.graph().call1(op::neg, {x}); }
+
+}  // namespace headwater

@@ -1,0 +1,57 @@
+// bits[i] = x0 ^ x1 of Threefry counter (0, i), i the flat index; shapes of 2^32 elements and more
+// are refused.
+#include "base/threefry.h"
+
+#include "ops/elementwise.h"
+#include "ops/random.h"
+
+namespace headwater {
+namespace {
+
+std::vector<Type> infer(const InferContext& c) {
+  c.require_count(1);
+  c.require(c.in(0) == Type{DType::kU32, {2}}, "the key must be u32[2]");
+  const Shape& shape = c.attrs.get_ints("shape");
+  for (const int64_t extent : shape) c.require(extent >= 0, "extents must not be negative");
+  c.require(element_count(shape) <= int64_t{1} << 32, "more than 2^32 elements");
+  return {Type{DType::kU32, shape}};
+}
+
+std::vector<Value> decompose(Graph& graph, const std::vector<Value>& inputs, const Attrs& attrs) {
+  const Shape& shape = attrs.get_ints("shape");
+  const Value index = iota(graph, DType::kU32, {element_count(shape)}, 0);
+  const auto [x0, x1] = threefry(inputs[0], constant_like(index, 0), index);
+  return {reshape(bit_xor(x0, x1), shape)};
+}
+
+void cpu(const KernelContext& c) {
+  const Key key{c.in<uint32_t>(0)[0], c.in<uint32_t>(0)[1]};
+  auto* bits = c.out<uint32_t>(0);
+  parallel_for(c.out_type(0).size(), kElementwiseGrain, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) bits[i] = key.bits(static_cast<uint64_t>(i));
+  });
+}
+
+std::vector<Sample> samples() {
+  return {{.inputs = {{DType::kU32, {2}}},
+           .attrs = {{"shape", Shape{3, 5}}},
+           .index_bound = 1 << 30,
+           .differentiable = false}};
+}
+
+}  // namespace
+
+const Op op::random_bits = {
+    .name = "random_bits", .infer = infer, .decompose = decompose, .cpu = cpu, .samples = samples};
+
+Value random_bits(Value key, Shape shape) {
+  return key.graph().call1(op::random_bits, {key}, {{"shape", std::move(shape)}});
+}
+
+Value random_uniform(Value key, Shape shape) {
+  const Value bits = random_bits(key, std::move(shape));
+  const Value mantissa = convert(shift_right(bits, constant_like(bits, 9)), DType::kF32);
+  return mul(mantissa, constant_like(mantissa, 0x1p-23));
+}
+
+}  // namespace headwater

@@ -1,0 +1,43 @@
+#include "ops/reduce.h"
+
+#include <algorithm>
+
+namespace headwater {
+
+std::vector<Type> infer_reduction(const InferContext& c) {
+  c.require_count(1);
+  c.require_dtype(0, DType::kF32);
+  const std::vector<int64_t>& axes = c.attrs.get_ints("axes");
+  c.require(normalized_axes(axes, c.in(0).rank()) == axes, "axes must be sorted and not negative");
+  return {Type{DType::kF32, plan_reduction(c.in(0), axes).kept}};
+}
+
+std::vector<Sample> reduction_samples() {
+  const Type x{DType::kF32, {2, 3, 4}};
+  return {{.inputs = {x}, .attrs = {{"axes", Shape{2}}}},
+          {.inputs = {x}, .attrs = {{"axes", Shape{0, 2}}}},
+          {.inputs = {x}, .attrs = {{"axes", Shape{0, 1, 2}}}},
+          {.inputs = {x}, .attrs = {{"axes", Shape{0}}}}};
+}
+
+ReductionPlan plan_reduction(const Type& type, const std::vector<int64_t>& axes) {
+  ReductionPlan plan;
+  const std::vector<int64_t> strides = row_major_strides(type.shape);
+  for (size_t axis = 0; axis < type.shape.size(); ++axis) {
+    const bool removed =
+        std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
+    (removed ? plan.removed : plan.kept).push_back(type.shape[axis]);
+    (removed ? plan.removed_strides : plan.kept_strides).push_back(strides[axis]);
+  }
+  return plan;
+}
+
+Value expand_reduced(Value reduced, const Shape& shape, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> kept;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis) {
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) kept.push_back(axis);
+  }
+  return broadcast(reduced, shape, kept);
+}
+
+}  // namespace headwater

@@ -1,0 +1,78 @@
+// Sums rows at their ids into zeros; an id outside [0, num_rows) is dropped (as XLA's scatter
+// does). Each row of the result adds its contributions in the order of the operand, whatever the
+// number of threads.
+#include <algorithm>
+#include <cstring>
+
+#include "ops/elementwise.h"
+
+namespace headwater {
+namespace {
+
+constexpr int64_t kRowBlock = 512;  // result rows per task
+
+std::vector<Type> infer(const InferContext& c) {
+  c.require_count(2);
+  c.require_rank(0, 1);
+  c.require_dtype(0, DType::kI32);
+  c.require_rank(1, 2);
+  c.require(c.in(1).dtype == DType::kF32 || c.in(1).dtype == DType::kI32,
+            "rows must be f32 or i32");
+  c.require(c.shape(0)[0] == c.shape(1)[0], "wants one id per row");
+  const int64_t num_rows = c.attrs.get_int("num_rows");
+  c.require(num_rows >= 0, "num_rows must not be negative");
+  return {Type{c.in(1).dtype, {num_rows, c.shape(1)[1]}}};
+}
+
+std::vector<Value> vjp(const VjpContext& c) {
+  return {Value(), gather_rows(c.output_grads[0], c.in(0))};
+}
+
+template <class T>
+void scatter(const KernelContext& c) {
+  const int64_t m = c.in_type(1).shape[0], width = c.in_type(1).shape[1];
+  const int64_t num_rows = c.out_type(0).shape[0];
+  const auto* ids = c.in<int32_t>(0);
+  const T* rows = c.in<T>(1);
+  T* out = c.out<T>(0);
+  parallel_for(num_rows, kRowBlock, [=](int64_t begin, int64_t end) {
+    std::fill(out + begin * width, out + end * width, T{});
+    for (int64_t i = 0; i < m; ++i) {
+      if (ids[i] < begin || ids[i] >= end) continue;
+      T* target = out + ids[i] * width;
+      const T* row = rows + i * width;
+      for (int64_t j = 0; j < width; ++j) target[j] += row[j];
+    }
+  });
+}
+
+void cpu(const KernelContext& c) {
+  if (c.out_type(0).dtype == DType::kF32) {
+    scatter<float>(c);
+  } else {
+    scatter<int32_t>(c);
+  }
+}
+
+std::vector<Sample> samples() {
+  return {
+      {.inputs = {{DType::kI32, {6}}, {DType::kF32, {6, 3}}}, .attrs = {{"num_rows", int64_t{4}}}},
+      {.inputs = {{DType::kI32, {6}}, {DType::kI32, {6, 1}}},
+       .attrs = {{"num_rows", int64_t{4}}},
+       .differentiable = false}};
+}
+
+}  // namespace
+
+const Op op::scatter_add_rows = {.name = "scatter_add_rows",
+                                 .infer = infer,
+                                 .vjp = vjp,
+                                 .cpu = cpu,
+                                 .cost = elementwise_cost,
+                                 .samples = samples};
+
+Value scatter_add_rows(Value ids, Value rows, int64_t num_rows) {
+  return ids.graph().call1(op::scatter_add_rows, {ids, rows}, {{"num_rows", num_rows}});
+}
+
+}  // namespace headwater

@@ -1,0 +1,22 @@
+#include "ops/elementwise.h"
+
+namespace headwater {
+namespace {
+void cpu(const KernelContext& c) {
+  map_binary<uint32_t, uint32_t>(c, [](uint32_t a, uint32_t b) { return b < 32 ? a << b : 0; });
+}
+}  // namespace
+
+const Op op::shift_left = {.name = "shift_left",
+                           .infer = infer_shift,
+                           .cpu = cpu,
+                           .cost = elementwise_cost,
+                           .samples = bit_samples,
+                           .in_place = {{0, 0}, {0, 1}}};
+
+Value shift_left(Value a, Value b) {
+  const auto [x, y] = broadcast_both(a, b);
+  return a.graph().call1(op::shift_left, {x, y});
+}
+
+}  // namespace headwater
