@@ -10,6 +10,7 @@
 // stays readable; whoever builds a graph catches it once.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -145,12 +146,12 @@ void parse_graph(std::string_view text, const Op* (*find_op)(std::string_view), 
 // Copies into an empty graph what outputs and updates need (dead-code elimination). Nodes for which
 // `replace` returns values are replaced by them: it sees the node and its already copied inputs,
 // and adds to `into`.
-using Replacement = std::optional<std::vector<Value>> (*)(const Node& node,
-                                                          const std::vector<Value>& inputs,
-                                                          Graph& into);
-void rewrite(const Graph& from, Graph& into, Replacement replace = nullptr);
+using Replacement = std::function<std::optional<std::vector<Value>>(
+    const Node& node, const std::vector<Value>& inputs, Graph& into)>;
+void rewrite(const Graph& from, Graph& into, const Replacement& replace = nullptr);
 
-// Replaces every fused operator by its decomposition, repeatedly, until only primitives are left.
-void decompose(const Graph& from, Graph& into);
+// Replaces fused operators by their decompositions, repeatedly, until only primitives and operators
+// for which `keep` holds are left (null: primitives only).
+void decompose(const Graph& from, Graph& into, bool (*keep)(const Op& op) = nullptr);
 
 }  // namespace headwater

@@ -39,10 +39,14 @@ std::vector<bool> live_nodes(const Graph& graph) {
   return live;
 }
 
+bool is_expanded(const Op& op, bool (*keep)(const Op&)) {
+  return op.decompose != nullptr && (keep == nullptr || !keep(op));
+}
+
 // The outputs of a fused call, built from primitives in `into`. The decomposition is written into a
 // scratch graph first, because what it calls may be fused itself.
 std::vector<Value> expand(const Op& op, const std::vector<Value>& inputs, const Attrs& attrs,
-                          Graph& into) {
+                          bool (*keep)(const Op&), Graph& into) {
   Graph scratch;
   std::vector<Value> arguments;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -55,8 +59,8 @@ std::vector<Value> expand(const Op& op, const std::vector<Value>& inputs, const 
     const Node& node = scratch.nodes()[id];
     if (node.op == &kInputOp) {
       copies.set(id, {inputs[next_argument++]});
-    } else if (node.op->decompose != nullptr) {
-      copies.set(id, expand(*node.op, copies.of(node.inputs), node.attrs, into));
+    } else if (is_expanded(*node.op, keep)) {
+      copies.set(id, expand(*node.op, copies.of(node.inputs), node.attrs, keep, into));
     } else {
       copies.set(id, into.call(*node.op, copies.of(node.inputs), node.attrs));
     }
@@ -66,7 +70,7 @@ std::vector<Value> expand(const Op& op, const std::vector<Value>& inputs, const 
 
 }  // namespace
 
-void rewrite(const Graph& from, Graph& into, Replacement replace) {
+void rewrite(const Graph& from, Graph& into, const Replacement& replace) {
   const std::vector<bool> live = live_nodes(from);
   Copies copies(from.nodes().size());
   for (size_t id = 0; id < from.nodes().size(); ++id) {
@@ -91,10 +95,10 @@ void rewrite(const Graph& from, Graph& into, Replacement replace) {
   }
 }
 
-void decompose(const Graph& from, Graph& into) {
-  rewrite(from, into, [](const Node& node, const std::vector<Value>& inputs, Graph& target) {
+void decompose(const Graph& from, Graph& into, bool (*keep)(const Op& op)) {
+  rewrite(from, into, [keep](const Node& node, const std::vector<Value>& inputs, Graph& target) {
     std::optional<std::vector<Value>> result;
-    if (node.op->decompose != nullptr) result = expand(*node.op, inputs, node.attrs, target);
+    if (is_expanded(*node.op, keep)) result = expand(*node.op, inputs, node.attrs, keep, target);
     return result;
   });
 }

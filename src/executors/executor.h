@@ -1,0 +1,58 @@
+// Running graphs: the one seam between what is computed and where. "cpu" is the native executor
+// (executors/cpu).
+//
+//   Executor        a device; compiles graphs
+//   StateStore      named tensors that live on the device between runs: parameters, optimizer slots
+//   Program         a compiled graph; its state inputs are bound to a store, its other inputs are
+//   fed
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/tensor.h"
+#include "graph/graph.h"
+
+namespace headwater {
+
+class StateStore {
+ public:
+  virtual ~StateStore() = default;
+  // Copies to the device. A name that exists must keep its type and shape.
+  virtual Result<> set(const std::string& name, const Tensor& tensor) = 0;
+  // Copies from the device.
+  virtual Result<Tensor> get(const std::string& name) const = 0;
+  virtual std::vector<std::string> names() const = 0;  // sorted
+};
+
+class Program {
+ public:
+  virtual ~Program() = default;
+  // Copies a fed input; type and shape must be the input's. An input keeps its value until it is
+  // fed again.
+  virtual Result<> feed(std::string_view name, const Tensor& tensor) = 0;
+  // Runs the graph once and applies its state updates. Nothing is allocated.
+  virtual Result<> run() = 0;
+  // An output of the last run.
+  virtual Result<Tensor> fetch(std::string_view name) const = 0;
+  // Bytes of intermediate values and of feeds and constants; the store is not counted.
+  virtual int64_t memory_bytes() const = 0;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  // kInvalidArgument for an unknown device. A device that was asked for and is not there is an
+  // error, never silently replaced.
+  static Result<std::unique_ptr<Executor>> open(std::string_view device);
+
+  virtual std::unique_ptr<StateStore> make_store() const = 0;
+  // State inputs that the store lacks are created as zeros; one of another type is an error naming
+  // both. The graph may go away afterwards; the store must outlive the program.
+  virtual Result<std::unique_ptr<Program>> compile(const Graph& graph, StateStore& store) const = 0;
+};
+
+}  // namespace headwater
