@@ -87,9 +87,20 @@ Value dropout(Value x, Value key, double rate, int64_t site);
 Value gelu(Value x);  // x * 0.5 * (1 + erf(x / sqrt 2)), Hendrycks & Gimpel 2016, exact form
 // x [M, K], weight [N, K] (Hugging Face layout), bias [N] -> x weight^T + bias, [M, N].
 Value linear(Value x, Value weight, Value bias);
+// gelu(linear(x, weight, bias)) in one operator.
+Value linear_gelu(Value x, Value weight, Value bias);
 // Over the last axis, biased variance: (x - mean) / sqrt(var + eps) * gamma + beta (Ba et al.
 // 2016).
 Value layer_norm(Value x, Value gamma, Value beta, double eps);
+
+struct ResidualLayerNormOptions {
+  double eps = 1e-12;
+  double dropout_rate = 0;
+  int64_t site = 0;
+};
+// layer_norm(x + dropout(h)) of rows [M, H]: the post-norm residual of BERT in one operator.
+Value residual_layer_norm(Value x, Value h, Value gamma, Value beta, Value key,
+                          const ResidualLayerNormOptions& options);
 
 struct AttentionOptions {
   int64_t num_heads = 1;
