@@ -190,12 +190,13 @@ Result<std::optional<std::string_view>> RecordReader::read_record() {
   }
   const uint8_t* start = buffer_.data() + begin_ + kHeader;
   const std::string_view payload(reinterpret_cast<const char*>(start), length);
-  if (!payload_checksum_matches(payload,
-                                std::span<const uint8_t, kFooter>(start + length, kFooter))) {
+  const std::span<const uint8_t, kFooter> footer(start + length, kFooter);
+  if (!payload_checksum_matches(payload, footer)) {
     return fail_damaged(DamageKind::kPayloadChecksum,
                         fmt::format("its payload of {} bytes does not match its checksum", length),
                         "get or build the file again");
   }
+  checksum_ = crc32c(footer, checksum_);
   pending_ = whole;
   return std::optional(payload);
 }
@@ -282,9 +283,7 @@ tl::unexpected<Error> RecordReader::fail_compression() {
 
 std::string RecordReader::where() const {
   return fmt::format("record {} (counted from 0) at byte {}{}", record_, offset_,
-                     compression_ == Compression::kNone
-                         ? ""
-                         : fmt::format(" of the {} data unpacked", compression_name(compression_)));
+                     compression_ == Compression::kNone ? "" : " unpacked");
 }
 
 Result<> RecordWriter::write(std::string_view payload) {

@@ -78,6 +78,8 @@ class RecordReader {
   Result<bool> recover();
 
   Compression compression() const { return compression_; }
+  // Over the records returned so far, as RecordWriter::checksum().
+  uint32_t checksum() const { return checksum_; }
   // With kSkip and kSkipFile: how many damages were passed over, and the errors of the first ones.
   int64_t damages_skipped() const { return damages_skipped_; }
   const std::vector<Error>& skipped_errors() const { return skipped_errors_; }
@@ -105,6 +107,7 @@ class RecordReader {
   int64_t record_ = -1, offset_ = 0, next_record_ = 0;
   bool ended_ = false, source_ended_ = false;
   std::optional<Error> source_error_;  // the decompressor's, due when its last bytes are used up
+  uint32_t checksum_ = 0;
   std::optional<RecordDamage> damage_;
   int64_t damages_skipped_ = 0;
   std::vector<Error> skipped_errors_;

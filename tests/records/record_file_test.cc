@@ -130,7 +130,7 @@ TEST(TfRecordGolden, ErrorsSayWhatIsDamaged) {
             "record 3 (counted from 0) at byte 54: the file ends inside its payload, 160 of 260 "
             "bytes are missing; the file was cut short: get or build it again");
   EXPECT_EQ(message("gzip_truncated.tfrecord"),
-            "record 5 (counted from 0) at byte 1342 of the gzip data unpacked: gzip data ends "
+            "record 5 (counted from 0) at byte 1342 unpacked: gzip data ends "
             "early, after 364 compressed bytes; the file was cut short: get it again");
 }
 
