@@ -3,6 +3,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/progress.h"
+
 namespace headwater {
 namespace {
 spdlog::logger& logger() {
@@ -15,7 +17,13 @@ spdlog::logger& logger() {
 }
 }  // namespace
 
-void log_line_info(std::string_view line) { logger().info("{}", line); }
-void log_line_warning(std::string_view line) { logger().warn("warning: {}", line); }
+void log_line_info(std::string_view line) {
+  clear_live_line();
+  logger().info("{}", line);
+}
+void log_line_warning(std::string_view line) {
+  clear_live_line();
+  logger().warn("warning: {}", line);
+}
 
 }  // namespace headwater

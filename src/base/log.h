@@ -1,5 +1,5 @@
-// Lines for the person at the terminal, on standard error (spdlog behind it). Never a secret in a
-// log.
+// Lines for the person at the terminal, on standard error (spdlog behind it); a live
+// progress line makes room. Never a secret in a log.
 #pragma once
 
 #include <fmt/format.h>

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+
+#include "base/terminal.h"
 
 namespace headwater {
 namespace {
@@ -12,9 +16,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double kQuietSeconds = 2, kTerminalInterval = 0.1, kPlainInterval = 10,
                  kWindowSeconds = 30;
 
-double seconds_between(Clock::time_point a, Clock::time_point b) {
-  return std::chrono::duration<double>(b - a).count();
-}
+// Whether the terminal's last line is a live one; shared by Progress and the log.
+std::atomic<bool> g_live_line = false;
 
 std::string quantity(double value) {
   if (value >= 1e9) return fmt::format("{:.2f}G", value / 1e9);
@@ -25,13 +28,50 @@ std::string quantity(double value) {
 }
 }  // namespace
 
+ProgressMeter::ProgressMeter(std::string what, int64_t total, std::string unit, double interval)
+    : what_(std::move(what)),
+      unit_(std::move(unit)),
+      total_(total),
+      interval_(interval),
+      next_(kQuietSeconds),
+      window_{{0.0, 0}} {}
+
+bool ProgressMeter::due(double seconds) const { return seconds >= next_; }
+
+std::string ProgressMeter::line(double seconds, int64_t done, std::string_view detail) {
+  next_ = seconds + interval_;
+  const auto [then, base] = window_.front();
+  const double rate = static_cast<double>(done - base) / std::max(1e-6, seconds - then);
+  window_.emplace_back(seconds, done);
+  while (window_.size() > 2 && window_[1].first <= seconds - kWindowSeconds) window_.pop_front();
+
+  std::string line = what_ + "  ";
+  if (total_ > 0) {
+    const double share = static_cast<double>(done) / static_cast<double>(total_);
+    line += fmt::format("{:3.0f}%  ", std::clamp(100 * share, 0.0, 100.0));
+  }
+  // Bytes join their prefix: 1.2MB/10.0MB, but 120/1000 steps.
+  const std::string_view suffix = unit_ == "B" ? "B" : "";
+  line += quantity(static_cast<double>(done));
+  if (total_ > 0) line += fmt::format("{}/{}", suffix, quantity(static_cast<double>(total_)));
+  line += suffix.empty() ? " " + unit_ : unit_;
+  line += fmt::format("  {}{}/s  {}", quantity(std::max(0.0, rate)), suffix,
+                      Progress::duration(seconds));
+  if (total_ > done && rate > 0)
+    line += "  ETA " + Progress::duration(static_cast<double>(total_ - done) / rate);
+  if (!detail.empty()) line += fmt::format("  {}", detail);
+  return line;
+}
+
 bool Progress::is_terminal() {
   const char* term = std::getenv("TERM");
   return isatty(STDERR_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb";
 }
 
 std::string Progress::duration(double seconds) {
-  const auto s = static_cast<int64_t>(seconds + 0.5);
+  constexpr double kLongest = 1e9;  // 30 years: an ETA that means "never"
+  if (!(seconds < kLongest)) return "ages";
+  const auto s = static_cast<int64_t>(std::max(0.0, seconds) + 0.5);
   if (s >= 86400) return fmt::format("{}d{:02}h", s / 86400, s % 86400 / 3600);
   if (s >= 3600) return fmt::format("{}h{:02}m", s / 3600, s % 3600 / 60);
   if (s >= 60) return fmt::format("{}m{:02}s", s / 60, s % 60);
@@ -39,58 +79,40 @@ std::string Progress::duration(double seconds) {
 }
 
 Progress::Progress(std::string what, int64_t total, std::string unit)
-    : what_(std::move(what)),
-      unit_(std::move(unit)),
-      total_(total),
-      start_(Clock::now()),
-      last_draw_(start_),
-      live_(is_terminal()) {}
+    : start_(Clock::now()),
+      live_(is_terminal()),
+      meter_(std::move(what), total, std::move(unit), live_ ? kTerminalInterval : kPlainInterval) {}
 
 Progress::~Progress() { finish(); }
 
 void Progress::update(int64_t done, std::string_view detail) {
-  done_ = done;
-  const auto now = Clock::now();
-  const double since_start = seconds_between(start_, now);
-  if (since_start < kQuietSeconds) return;
-  if (drawn_ && seconds_between(last_draw_, now) < (live_ ? kTerminalInterval : kPlainInterval))
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  if (!meter_.due(seconds)) return;
+  const std::string line = meter_.line(seconds, done, detail);
+  if (!live_) {
+    std::fprintf(stderr, "%s\n", line.c_str());
     return;
-  last_draw_ = now;
-  window_.emplace_back(since_start, done);
-  while (window_.size() > 2 && window_.front().first < since_start - kWindowSeconds)
-    window_.pop_front();
-  draw(detail, false);
-}
-
-void Progress::draw(std::string_view detail, bool last) {
-  const double now = seconds_between(start_, Clock::now());
-  const auto [then, base] =
-      window_.size() > 1 ? window_.front() : std::pair<double, int64_t>{0.0, 0};
-  const double rate = static_cast<double>(done_ - base) / std::max(1e-6, now - then);
-  std::string line = what_ + "  ";
-  if (total_ > 0)
-    line +=
-        fmt::format("{:3.0f}%  ", 100.0 * static_cast<double>(done_) / static_cast<double>(total_));
-  line += quantity(static_cast<double>(done_));
-  if (total_ > 0) line += "/" + quantity(static_cast<double>(total_));
-  line += fmt::format(" {}  {}/s  {}", unit_, quantity(rate), duration(now));
-  if (total_ > 0 && rate > 0 && !last)
-    line += "  ETA " + duration(static_cast<double>(total_ - done_) / rate);
-  if (!detail.empty()) line += fmt::format("  {}", detail);
-  if (live_ && !last) std::fprintf(stderr, "\r\033[2K%s", line.c_str());
-  else std::fprintf(stderr, "%s%s\n", live_ ? "\r\033[2K" : "", line.c_str());
+  }
+  // A line that wraps could not be redrawn; the last column stays free, since filling it wraps too.
+  const int64_t columns = terminal_columns(STDERR_FILENO);
+  const std::string shown = columns > 1 ? fit_columns(line, columns - 1) : line;
+  std::fprintf(stderr, "\r\033[2K%s", shown.c_str());
   std::fflush(stderr);
-  drawn_ = true;
+  g_live_line = true;
 }
 
-void Progress::clear() {
-  if (live_ && drawn_) std::fprintf(stderr, "\r\033[2K"), std::fflush(stderr);
-}
+void Progress::clear() { clear_live_line(); }
 
 void Progress::finish() {
   if (finished_) return;
   finished_ = true;
   clear();
+}
+
+void clear_live_line() {
+  if (!g_live_line.exchange(false)) return;
+  std::fputs("\r\033[2K", stderr);
+  std::fflush(stderr);
 }
 
 }  // namespace headwater

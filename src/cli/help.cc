@@ -1,10 +1,10 @@
 #include "cli/help.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "base/terminal.h"
 #include "cli/command_line.h"
 
 namespace headwater {
@@ -146,11 +146,8 @@ constexpr std::string_view kExitCodes =
 }  // namespace
 
 int64_t help_width() {
-  winsize size{};
-  if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
-      size.ws_col == 0)
-    return 80;
-  return std::clamp<int64_t>(size.ws_col, 60, 100);
+  const int64_t columns = terminal_columns(STDOUT_FILENO);
+  return columns > 0 ? std::clamp<int64_t>(columns, 60, 100) : 80;
 }
 
 std::string verb_help_text(const Verb& verb, int64_t width) {
