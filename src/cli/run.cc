@@ -93,8 +93,7 @@ int exit_code(Code code) {
 
 int run(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // a parent may have left it ignored
-  std::signal(SIGXFSZ,
-              SIG_IGN);  // past a file size limit a write fails, and is reported like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // a write past a size limit fails, as on a full disk
   try {
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     return flush_output(dispatch(words));
