@@ -1,6 +1,7 @@
 # Sourced by ./demo, ./test and .ci/run: installs Debian packages, configures and builds. Not meant to be run.
 # Everything is done once: what is installed or up to date is left alone.
 set -euo pipefail
+caller=$PWD  # what relative paths of arguments are relative to
 export LC_ALL=C.UTF-8
 cd "$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")"
 mkdir -p build
