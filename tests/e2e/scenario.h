@@ -10,8 +10,8 @@
 //
 // A command is bash, and goes on in lines that begin with two blanks. The commands of a file run
 // one after another in one fresh folder (its name has a blank in it) that holds links `examples`,
-// `golden` and `cases`; `headwater` is the program under test. Every failed command of ours must
-// end with one line of standard error that begins with "headwater".
+// `golden` and `cases`; `headwater` is the program under test. A command of ours that fails, and
+// was not stopped by a signal, must end with a line of standard error that begins with "headwater".
 #pragma once
 
 #include <filesystem>
