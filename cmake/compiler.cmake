@@ -6,6 +6,9 @@ target_compile_options(hw_options INTERFACE
   -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual
   -Wimplicit-fallthrough -Wno-missing-field-initializers
   -Wno-restrict  # false alarms of g++ 12 on "text" + std::string (GCC bug 105651)
+  # No fused multiply-adds but those that are written: the same function gives the same bits wherever
+  # it is inlined.
+  -ffp-contract=off
   # The baseline of the binary; wider instruction sets are chosen at run time (src/kernels).
   -march=x86-64-v2)
 if(HW_SANITIZE)

@@ -19,23 +19,27 @@ constexpr unsigned kFlushToZeroAndDenormalsAreZero = 0x8040;
 // The thread sanitizer does not see the barriers of libgomp and would call every loop a race: it
 // gets plain threads.
 thread_local bool t_in_parallel = false;
+thread_local int t_index = 0;
 bool in_parallel() { return t_in_parallel; }
+int current_index() { return t_index; }
 
 template <class Body>
 void for_all_chunks(int64_t chunks, unsigned csr, const Body& body) {
   std::atomic<int64_t> next{0};
-  const auto work = [&] {
+  const auto work = [&](int index) {
+    t_index = index;
     _mm_setcsr((_mm_getcsr() & ~kFlushToZeroAndDenormalsAreZero) | csr);
     t_in_parallel = true;
     for (int64_t c = next++; c < chunks; c = next++) body(c);
     t_in_parallel = false;
   };
   std::vector<std::jthread> others;
-  for (int t = 1; t < num_threads(); ++t) others.emplace_back(work);
-  work();
+  for (int t = 1; t < num_threads(); ++t) others.emplace_back(work, t);
+  work(0);
 }
 #else
 bool in_parallel() { return omp_in_parallel() != 0; }
+int current_index() { return omp_get_thread_num(); }
 
 template <class Body>
 void for_all_chunks(int64_t chunks, unsigned csr, const Body& body) {
@@ -56,6 +60,8 @@ void set_num_threads(int n) {
 }
 
 int num_threads() { return g_num_threads < 1 ? omp_get_num_procs() : g_num_threads; }
+
+int thread_index() { return current_index(); }
 
 void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
   if (n <= 0) return;

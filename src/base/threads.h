@@ -19,6 +19,10 @@ int num_threads();
 void parallel_for(int64_t n, int64_t grain,
                   const std::function<void(int64_t begin, int64_t end)>& body);
 
+// Index of the calling thread in [0, num_threads()), for scratch memory per thread; 0 outside a
+// parallel_for, and the outer index when a parallel_for runs inline inside another one.
+int thread_index();
+
 // Denormals to zero for this thread (and threads created by it): training values underflow in
 // Adam's moments.
 void flush_denormals();

@@ -1,0 +1,63 @@
+#include "kernels/adam.h"
+
+#include <cmath>
+
+#include "kernels/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/adam.cc"
+#include <hwy/foreach_target.h>
+
+#include "base/threads.h"
+#include "kernels/isa.h"
+#include "kernels/map-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headwater::kernels {
+namespace HWY_NAMESPACE {
+namespace {
+
+// correct_m, correct_v: 1 / (1 - beta^t), or 1 without bias correction.
+void adam_range(const AdamOptions& o, float correct_m, float correct_v, const float* gradient,
+                float* weight, float* m, float* v, int64_t begin, int64_t end) {
+  const VecF beta1 = set(o.beta1), beta2 = set(o.beta2);
+  const VecF rest1 = set(1.0f - o.beta1), rest2 = set(1.0f - o.beta2);
+  for_vectors(begin, end, [=, &o](auto load, auto store) HW_INLINE_ATTR {
+    const VecF g = hn::Mul(load(gradient), set(o.gradient_scale));
+    const VecF m1 = hn::MulAdd(beta1, load(m), hn::Mul(rest1, g));
+    const VecF v1 = hn::MulAdd(beta2, load(v), hn::Mul(hn::Mul(rest2, g), g));
+    store(m1, m);
+    store(v1, v);
+    const VecF root = hn::Sqrt(hn::Mul(v1, set(correct_v)));
+    const VecF w = load(weight);
+    const VecF u = hn::MulAdd(set(o.weight_decay), w,
+                              hn::Div(hn::Mul(m1, set(correct_m)), hn::Add(root, set(o.eps))));
+    store(hn::NegMulAdd(set(o.learning_rate), u, w), weight);
+  });
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace headwater::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headwater::kernels {
+HWY_EXPORT(adam_range);
+
+void adam_update(const AdamOptions& options, int64_t n, const float* gradient, float* weight,
+                 float* m, float* v) {
+  ensure_isa();
+  const auto correction = [&](float beta) {
+    if (!options.bias_correction) return 1.0f;
+    return static_cast<float>(1.0 / (1.0 - std::pow(beta, static_cast<double>(options.step))));
+  };
+  const float correct_m = correction(options.beta1), correct_v = correction(options.beta2);
+  parallel_for(n, 16384, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(adam_range)
+    (options, correct_m, correct_v, gradient, weight, m, v, begin, end);
+  });
+}
+
+}  // namespace headwater::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,27 @@
+// The optimizer's update in one pass over parameters, moments and gradients, with the clip factor
+// of the global norm folded in.
+#pragma once
+
+#include <cstdint>
+
+namespace headwater::kernels {
+
+// g' = gradient_scale * g; m = beta1 m + (1 - beta1) g'; v = beta2 v + (1 - beta2) g'^2;
+// u = m^ / (sqrt(v^) + eps) + weight_decay * w; w -= learning_rate * u.
+// Without bias correction m^ = m, v^ = v (ELECTRA and BERT: Adam with decoupled decay, eps outside
+// the root). With it m^ = m / (1 - beta1^t), v^ = v / (1 - beta2^t): AdamW (Loshchilov and Hutter,
+// 2019) as PyTorch has it.
+struct AdamOptions {
+  float learning_rate;
+  float beta1 = 0.9f, beta2 = 0.999f;
+  float eps = 1e-6f;
+  float weight_decay = 0.0f;
+  float gradient_scale = 1.0f;
+  bool bias_correction = false;
+  int64_t step = 1;  // t of the bias correction, from 1
+};
+
+void adam_update(const AdamOptions& options, int64_t n, const float* gradient, float* weight,
+                 float* m, float* v);
+
+}  // namespace headwater::kernels

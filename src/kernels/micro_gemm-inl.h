@@ -1,0 +1,236 @@
+// The innermost product, for the instruction set being compiled: C[m,n] = alpha * A B + beta * C
+// with B packed into slivers of kSliver columns. gemm, attention and the vocabulary cross-entropy
+// are loops around it; it knows no threads and no blocking for caches.
+//
+// The tile (kTileRows x kSliver, two vectors wide) is as large as the registers hold: 6 x 16 with
+// AVX2, 12 x 32 with AVX-512. Sums over k run in order, so a result depends on the inputs and the
+// instruction set only. After Goto and van de Geijn, "Anatomy of high-performance matrix
+// multiplication", TOMS 34 (2008).
+#if defined(HEADWATER_KERNELS_MICRO_GEMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADWATER_KERNELS_MICRO_GEMM_INL_H_
+#undef HEADWATER_KERNELS_MICRO_GEMM_INL_H_
+#else
+#define HEADWATER_KERNELS_MICRO_GEMM_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "base/checked.h"
+#include "kernels/blocking.h"
+#include "kernels/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headwater::kernels {
+namespace HWY_NAMESPACE {
+
+constexpr int64_t kSliver = 2 * kLanes;
+constexpr int64_t kTileRows = HWY_TARGET <= HWY_AVX3 ? 12 : 6;
+static_assert(kSliver <= kMaxSliver && kTileRows <= kMaxTileRows);
+
+// How the micro-kernel walks A: along rows in place, element (i, k) at a[i * stride + k]; or down
+// columns, the rows of a tile side by side, at a[k * stride + i].
+enum class Walk { kRows, kColumns };
+
+template <Walk kWalk>
+class Tile {
+ public:
+  HWY_INLINE void multiply(int64_t k, const float* HWY_RESTRICT a, int64_t stride,
+                           const float* HWY_RESTRICT b) {
+    multiply(kAll, k, a, stride, b);
+  }
+  // c = alpha * tile + beta * c; c is not read when beta is 0.
+  HWY_INLINE void store(float alpha, float beta, float* HWY_RESTRICT c, int64_t ldc) const {
+    store(kAll, alpha, beta, c, ldc);
+  }
+
+ private:
+  static constexpr auto kAll = std::make_integer_sequence<int, kTileRows>();
+
+  template <int... row>
+  HWY_INLINE void multiply(std::integer_sequence<int, row...>, int64_t k,
+                           const float* HWY_RESTRICT a, int64_t stride,
+                           const float* HWY_RESTRICT b) {
+    ((sum_[row][0] = sum_[row][1] = hn::Zero(F32())), ...);
+    for (int64_t p = 0; p < k; ++p) {
+      const VecF b0 = hn::Load(F32(), b), b1 = hn::Load(F32(), b + kLanes);
+      (multiply_row<row>(set(kWalk == Walk::kRows ? a[row * stride] : a[row]), b0, b1), ...);
+      a += kWalk == Walk::kRows ? 1 : stride;
+      b += kSliver;
+    }
+  }
+  template <int row>
+  HWY_INLINE void multiply_row(VecF a, VecF b0, VecF b1) {
+    sum_[row][0] = hn::MulAdd(a, b0, sum_[row][0]);
+    sum_[row][1] = hn::MulAdd(a, b1, sum_[row][1]);
+  }
+  template <int... row>
+  HWY_INLINE void store(std::integer_sequence<int, row...>, float alpha, float beta,
+                        float* HWY_RESTRICT c, int64_t ldc) const {
+    if (beta == 0.0f)
+      ((put(alpha, sum_[row][0], c + row * ldc), put(alpha, sum_[row][1], c + row * ldc + kLanes)),
+       ...);
+    else
+      ((add(alpha, sum_[row][0], beta, c + row * ldc),
+        add(alpha, sum_[row][1], beta, c + row * ldc + kLanes)),
+       ...);
+  }
+  static HWY_INLINE void put(float alpha, VecF v, float* to) {
+    hn::StoreU(hn::Mul(set(alpha), v), F32(), to);
+  }
+  static HWY_INLINE void add(float alpha, VecF v, float beta, float* to) {
+    hn::StoreU(hn::MulAdd(set(beta), hn::LoadU(F32(), to), hn::Mul(set(alpha), v)), F32(), to);
+  }
+
+  VecF sum_[kTileRows][2];
+};
+
+// C[rows, columns] of one tile; smaller than a whole tile at the edges of C.
+template <Walk kWalk>
+HWY_NOINLINE void tile_gemm(int64_t rows, int64_t columns, int64_t k, const float* a,
+                            int64_t stride, const float* b, float alpha, float beta, float* c,
+                            int64_t ldc) {
+  Tile<kWalk> tile;
+  tile.multiply(k, a, stride, b);
+  if (HWY_LIKELY(rows == kTileRows && columns == kSliver)) return tile.store(alpha, beta, c, ldc);
+  HWY_ALIGN float whole[kTileRows * kSliver];
+  tile.store(alpha, 0.0f, whole, kSliver);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      float& out = c[i * ldc + j];
+      out = whole[i * kSliver + j] + (beta == 0.0f ? 0.0f : beta * out);
+    }
+}
+
+// A for panel_gemm. In place along rows: {a, lda}. Packed by pack_a: tiles of k * kTileRows.
+struct PanelA {
+  const float* data;
+  int64_t stride;     // see Walk
+  int64_t tile_step;  // from one tile of rows to the next
+
+  static PanelA rows(const float* a, int64_t lda) { return {a, lda, kTileRows * lda}; }
+  // Columns in place: whole tiles are read, so the last one may reach up to kTileRows - 1 elements
+  // beyond the rows in use (into memory that must exist).
+  static PanelA columns(const float* a, int64_t lda) { return {a, lda, kTileRows}; }
+  static PanelA packed(const float* a, int64_t k) { return {a, kTileRows, k * kTileRows}; }
+};
+
+// The last rows of a row-major A, fewer than a tile: columns of a zero-padded copy.
+inline HWY_NOINLINE void edge_rows_gemm(int64_t rows, int64_t columns, int64_t k, const float* a,
+                                        int64_t stride, const float* b, float alpha, float beta,
+                                        float* c, int64_t ldc) {
+  HWY_ALIGN float copy[kMaxDepth * kTileRows];
+  for (int64_t p0 = 0; p0 < k; p0 += kMaxDepth) {
+    const int64_t depth = std::min(kMaxDepth, k - p0);
+    for (int64_t i = 0; i < kTileRows; ++i)
+      for (int64_t p = 0; p < depth; ++p)
+        copy[p * kTileRows + i] = i < rows ? a[i * stride + p0 + p] : 0.0f;
+    tile_gemm<Walk::kColumns>(rows, columns, depth, copy, kTileRows, b + p0 * kSliver, alpha,
+                              p0 == 0 ? beta : 1.0f, c, ldc);
+  }
+}
+
+// C[m, columns] = alpha * A B + beta * C for one sliver of B.
+template <Walk kWalk>
+HWY_INLINE void sliver_gemm(int64_t m, int64_t columns, int64_t k, PanelA a, const float* b,
+                            float alpha, float beta, float* c, int64_t ldc) {
+  for (int64_t i = 0; i < m; i += kTileRows, a.data += a.tile_step, c += kTileRows * ldc) {
+    const int64_t rows = std::min(kTileRows, m - i);
+    if (kWalk == Walk::kRows && HWY_UNLIKELY(rows < kTileRows))
+      edge_rows_gemm(rows, columns, k, a.data, a.stride, b, alpha, beta, c, ldc);
+    else tile_gemm<kWalk>(rows, columns, k, a.data, a.stride, b, alpha, beta, c, ldc);
+  }
+}
+
+// C[m, n] = alpha * A B + beta * C; b holds slivers of packed_k rows, of which the first k count.
+template <Walk kWalk>
+HWY_INLINE void panel_gemm(int64_t m, int64_t n, int64_t k, PanelA a, const float* b,
+                           int64_t packed_k, float alpha, float beta, float* c, int64_t ldc) {
+  for (int64_t j = 0; j < n; j += kSliver)
+    sliver_gemm<kWalk>(m, std::min(kSliver, n - j), k, a, b + j * packed_k, alpha, beta, c + j,
+                       ldc);
+}
+
+// ---- packing ----
+
+// Slivers of B[k, n] stored row by row: out[sliver][k][kSliver], the last sliver padded with zeros.
+HWY_INLINE void pack_rows(int64_t k, int64_t n, const float* b, int64_t ldb, float* out) {
+  constexpr int64_t kBlock = 8;  // rows at a time: that many sequential streams are prefetched
+  for (int64_t p0 = 0; p0 < k; p0 += kBlock) {
+    const int64_t p1 = std::min(k, p0 + kBlock);
+    for (int64_t j = 0; j < n; j += kSliver) {
+      float* to = out + j * k + p0 * kSliver;
+      for (int64_t p = p0; p < p1; ++p, to += kSliver) {
+        const float* from = b + p * ldb + j;
+        hn::Store(load_first(from, n - j), F32(), to);
+        hn::Store(n - j > kLanes ? load_first(from + kLanes, n - j - kLanes) : hn::Zero(F32()),
+                  F32(), to + kLanes);
+      }
+    }
+  }
+}
+
+// 4 x 4 floats, rows `stride` apart, to their transpose with rows `out_stride` apart.
+HWY_INLINE void transpose_4x4(const float* from, int64_t stride, float* to, int64_t out_stride) {
+  const hn::Full128<float> f4;
+  const hn::Full128<double> d2;
+  const auto r0 = hn::LoadU(f4, from), r1 = hn::LoadU(f4, from + stride);
+  const auto r2 = hn::LoadU(f4, from + 2 * stride), r3 = hn::LoadU(f4, from + 3 * stride);
+  const auto low01 = hn::BitCast(d2, hn::InterleaveLower(f4, r0, r1));
+  const auto high01 = hn::BitCast(d2, hn::InterleaveUpper(f4, r0, r1));
+  const auto low23 = hn::BitCast(d2, hn::InterleaveLower(f4, r2, r3));
+  const auto high23 = hn::BitCast(d2, hn::InterleaveUpper(f4, r2, r3));
+  hn::StoreU(hn::BitCast(f4, hn::InterleaveLower(d2, low01, low23)), f4, to);
+  hn::StoreU(hn::BitCast(f4, hn::InterleaveUpper(d2, low01, low23)), f4, to + out_stride);
+  hn::StoreU(hn::BitCast(f4, hn::InterleaveLower(d2, high01, high23)), f4, to + 2 * out_stride);
+  hn::StoreU(hn::BitCast(f4, hn::InterleaveUpper(d2, high01, high23)), f4, to + 3 * out_stride);
+}
+
+// out[c * out_stride + r] = from[r * stride + c] for r < rows, c < columns.
+HWY_INLINE void transpose_block(int64_t rows, int64_t columns, const float* from, int64_t stride,
+                                float* out, int64_t out_stride) {
+  const int64_t rows4 = rows / 4 * 4, columns4 = columns / 4 * 4;
+  for (int64_t c = 0; c < columns4; c += 4)
+    for (int64_t r = 0; r < rows4; r += 4)
+      transpose_4x4(from + r * stride + c, stride, out + c * out_stride + r, out_stride);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = r < rows4 ? columns4 : 0; c < columns; ++c)
+      out[c * out_stride + r] = from[r * stride + c];
+}
+
+// Slivers of B[k, n] whose transpose is stored: element (p, j) at b[j * ldb + p].
+HWY_INLINE void pack_columns(int64_t k, int64_t n, const float* b, int64_t ldb, float* out) {
+  for (int64_t j = 0; j < n; j += kSliver) {
+    const int64_t columns = std::min(kSliver, n - j);
+    float* to = out + j * k;
+    if (columns < kSliver) std::memset(to, 0, sizeof(float) * static_cast<size_t>(k * kSliver));
+    transpose_block(columns, k, b + j * ldb, ldb, to, kSliver);
+  }
+}
+
+// Tiles of A[m, k] whose transpose is stored, element (i, p) at a[p * lda + i]:
+// out[tile][k][kTileRows], the last tile padded with zeros.
+HWY_INLINE void pack_a(int64_t m, int64_t k, const float* a, int64_t lda, float* out) {
+  constexpr int64_t kBlock = 16;
+  for (int64_t p0 = 0; p0 < k; p0 += kBlock) {
+    const int64_t p1 = std::min(k, p0 + kBlock);
+    for (int64_t i = 0; i < m; i += kTileRows) {
+      float* to = out + i * k + p0 * kTileRows;
+      const int64_t rows = std::min(kTileRows, m - i);
+      for (int64_t p = p0; p < p1; ++p, to += kTileRows) {
+        const float* from = a + p * lda + i;
+        if (HWY_LIKELY(rows == kTileRows)) std::memcpy(to, from, kTileRows * sizeof(float));
+        else
+          for (int64_t r = 0; r < kTileRows; ++r) to[r] = r < rows ? from[r] : 0.0f;
+      }
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace headwater::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
