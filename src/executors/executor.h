@@ -7,6 +7,7 @@
 //   fed
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,14 +29,24 @@ class StateStore {
   virtual std::vector<std::string> names() const = 0;  // sorted
 };
 
+// Where the time of runs went, per operator; for benchmarks.
+struct RunProfile {
+  struct Entry {
+    int64_t calls = 0;
+    double seconds = 0;
+  };
+  std::map<std::string, Entry, std::less<>> by_operator;
+};
+
 class Program {
  public:
   virtual ~Program() = default;
   // Copies a fed input; type and shape must be the input's. An input keeps its value until it is
   // fed again.
   virtual Result<> feed(std::string_view name, const Tensor& tensor) = 0;
-  // Runs the graph once and applies its state updates. Nothing is allocated.
-  virtual Result<> run() = 0;
+  // Runs the graph once and applies its state updates. Nothing is allocated. Times are added to
+  // `profile`.
+  virtual Result<> run(RunProfile* profile = nullptr) = 0;
   // An output of the last run.
   virtual Result<Tensor> fetch(std::string_view name) const = 0;
   // Bytes of intermediate values and of feeds and constants; the store is not counted.

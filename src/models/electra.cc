@@ -8,9 +8,9 @@ namespace {
 
 constexpr double kTiny = 1e-6;  // keeps a mean over nothing finite
 
-// sum(values * weights) / (sum(weights) + tiny)
-Value weighted_mean(Value values, Value weights) {
-  const Value total = sum_all(weights);
+// sum(values * weights) / (total + tiny); the total is the sum of the weights unless it is given.
+Value weighted_mean(Value values, Value weights, Value given_total) {
+  const Value total = given_total.valid() ? given_total : sum_all(weights);
   return div(sum_all(mul(values, weights)), add(total, constant_like(total, kTiny)));
 }
 
@@ -119,7 +119,8 @@ ElectraOutputs build_electra(ParameterTree& tree, const ElectraConfig& discrimin
   out.mlm_slot_loss = mlm.loss;
   out.mlm_predictions = mlm.prediction;
   out.samples = inputs.sampled_ids.valid() ? inputs.sampled_ids : mlm.sample;
-  out.mlm_loss = weighted_mean(mlm.loss, reshape(inputs.masked_lm_weights, mlm.loss.shape()));
+  out.mlm_loss = weighted_mean(mlm.loss, reshape(inputs.masked_lm_weights, mlm.loss.shape()),
+                               inputs.mlm_weight_total);
   out.total_loss = mul(out.mlm_loss, constant_like(out.mlm_loss, objective.gen_weight));
   if (!objective.electra_objective || !with_discriminator) return out;
 
@@ -131,7 +132,7 @@ ElectraOutputs build_electra(ParameterTree& tree, const ElectraConfig& discrimin
   out.disc_logits = discriminator_head(disc_scope, disc_hidden, discriminator, disc_context);
   out.disc_loss =
       weighted_mean(sigmoid_cross_entropy(out.disc_logits, convert(out.is_fake, DType::kF32)),
-                    convert(inputs.input_mask, DType::kF32));
+                    convert(inputs.input_mask, DType::kF32), inputs.disc_weight_total);
   out.total_loss =
       add(out.total_loss, mul(out.disc_loss, constant_like(out.disc_loss, objective.disc_weight)));
   return out;

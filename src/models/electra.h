@@ -27,7 +27,11 @@ struct ElectraInputs {
   Value masked_input_ids;                    // i32 [B, T]: input_ids with [MASK] written in
   Value masked_lm_positions, masked_lm_ids;  // i32 [B, N]
   Value masked_lm_weights;                   // f32 [B, N]: 1, or 0 for an unused slot
-  Value sampled_ids;  // i32 [B N]: given samples instead of drawn ones (replays); may be invalid
+  // May be invalid:
+  Value sampled_ids;  // i32 [B N]: given samples instead of drawn ones (replays)
+  // f32 scalars: what the losses are divided by, when this batch is a part of a larger one
+  // (gradient accumulation).
+  Value mlm_weight_total, disc_weight_total;
 };
 
 struct ElectraOutputs {

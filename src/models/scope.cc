@@ -65,10 +65,9 @@ float truncated_normal(Key key, uint64_t index) {
 
 }  // namespace
 
-Tensor initial_value(const Parameter& parameter, uint64_t seed) {
-  const Shape& shape = parameter.value.shape();
+Tensor initial_value(std::string_view name, const Shape& shape, Initializer init, uint64_t seed) {
   Tensor tensor(DType::kF32, shape);
-  const Key key = Key::from_seed(seed).fold_in("init").fold_in(parameter.name);
+  const Key key = Key::from_seed(seed).fold_in("init").fold_in(name);
   const auto values = tensor.as<float>();
   const auto fill = [&](auto value_of) {
     parallel_for(tensor.size(), 1 << 14, [&](int64_t begin, int64_t end) {
@@ -77,11 +76,11 @@ Tensor initial_value(const Parameter& parameter, uint64_t seed) {
       }
     });
   };
-  switch (parameter.init.kind) {
+  switch (init.kind) {
     case Initializer::Kind::kZeros: break;
     case Initializer::Kind::kOnes: fill([](uint64_t) { return 1.0f; }); break;
     case Initializer::Kind::kTruncatedNormal: {
-      const auto stddev = static_cast<float>(parameter.init.stddev);
+      const auto stddev = static_cast<float>(init.stddev);
       fill([=](uint64_t i) { return stddev * truncated_normal(key, i); });
       break;
     }

@@ -79,6 +79,6 @@ class Scope {
 };
 
 // The first value of a parameter: a pure function of (seed, name).
-Tensor initial_value(const Parameter& parameter, uint64_t seed);
+Tensor initial_value(std::string_view name, const Shape& shape, Initializer init, uint64_t seed);
 
 }  // namespace headwater

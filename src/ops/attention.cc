@@ -1,6 +1,7 @@
 // Outputs: the context [B, T, H] and the log-sum-exp of each row of scores [B, N, T], from which
 // the gradient makes the probabilities again instead of storing them. Dropout bits are those of
 // flat index ((b N + n) T + t_q) T + t_k.
+#include "ops/kernel_arguments.h"
 #include "ops/attention.h"
 
 #include <cmath>
@@ -24,6 +25,17 @@ void check_attention(const InferContext& c) {
   c.require(rate >= 0 && rate < 1, "the dropout rate must be in [0, 1)");
   (void)c.attrs.get_int("site");
   (void)c.attrs.get_bool("causal");
+}
+
+kernels::AttentionShape attention_shape(const Type& q, const Attrs& attrs) {
+  const int64_t heads = attrs.get_int("num_heads"), width = q.shape[2];
+  return {.batch = q.shape[0],
+          .time = q.shape[1],
+          .heads = heads,
+          .head_size = width / heads,
+          .qkv_stride = width,
+          .context_stride = width,
+          .causal = attrs.get_bool("causal")};
 }
 
 namespace {
@@ -77,6 +89,17 @@ std::vector<Sample> samples() {
   return {call(2, 5, 8, 2, 0.0, false), call(2, 4, 6, 1, 0.2, false), call(1, 6, 8, 2, 0.1, true)};
 }
 
+void cpu(const KernelContext& c) {
+  kernels::attention_forward(attention_shape(c.in_type(0), c.attrs()), c.in<float>(0),
+                             c.in<float>(1), c.in<float>(2), c.in<int32_t>(3),
+                             dropout_argument(c, 4), c.out<float>(0), c.out<float>(1),
+                             c.workspace().data());
+}
+
+int64_t workspace(const Node& node, std::span<const Type* const> types) {
+  return kernels::attention_workspace_bytes(attention_shape(*types[0], node.attrs));
+}
+
 }  // namespace
 
 std::vector<Value> attention_in_primitives(Graph& graph, const std::vector<Value>& inputs,
@@ -105,6 +128,8 @@ const Op op::attention = {.name = "attention",
                           .infer = infer,
                           .vjp = vjp,
                           .decompose = attention_in_primitives,
+                          .cpu = cpu,
+                          .workspace = workspace,
                           .cost = cost,
                           .samples = samples};
 

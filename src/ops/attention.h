@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "kernels/attention.h"
 
 namespace headwater {
 
@@ -11,6 +12,8 @@ namespace headwater {
 // the scores [B, N, T].
 std::vector<Value> attention_in_primitives(Graph& graph, const std::vector<Value>& inputs,
                                            const Attrs& attrs);
+// The kernel's description of operand 0, q [B, T, H].
+kernels::AttentionShape attention_shape(const Type& q, const Attrs& attrs);
 // Checks operands 0..4 (q, k, v, attention_mask, key) and the attributes.
 struct InferContext;
 void check_attention(const InferContext& c);

@@ -1,4 +1,5 @@
 // q, k, v, attention_mask, key, context, log-sum-exp, d context -> dq, dk, dv.
+#include "ops/kernel_arguments.h"
 #include "ops/attention.h"
 #include "ops/elementwise.h"
 #include "ops/gradient.h"
@@ -30,11 +31,26 @@ Cost cost(const Node& node, std::span<const Type* const> types) {
   return cost;
 }
 
+void cpu(const KernelContext& c) {
+  kernels::attention_backward(
+      attention_shape(c.in_type(0), c.attrs()), c.in<float>(0), c.in<float>(1), c.in<float>(2),
+      c.in<int32_t>(3), dropout_argument(c, 4), c.in<float>(6), c.in<float>(7), c.out<float>(0),
+      c.out<float>(1), c.out<float>(2), c.workspace().data());
+}
+
+int64_t workspace(const Node& node, std::span<const Type* const> types) {
+  return kernels::attention_workspace_bytes(attention_shape(*types[0], node.attrs));
+}
+
 }  // namespace
 
 // No samples of its own: a call makes sense only with the outputs of the forward operator, whose
 // gradient it is.
-const Op op::attention_grad = {
-    .name = "attention_grad", .infer = infer, .decompose = decompose, .cost = cost};
+const Op op::attention_grad = {.name = "attention_grad",
+                               .infer = infer,
+                               .decompose = decompose,
+                               .cpu = cpu,
+                               .workspace = workspace,
+                               .cost = cost};
 
 }  // namespace headwater

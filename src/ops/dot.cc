@@ -1,3 +1,4 @@
+#include "kernels/gemm.h"
 #include "ops/elementwise.h"
 
 namespace headwater {
@@ -45,19 +46,17 @@ std::vector<Value> vjp(const VjpContext& c) {
 void cpu(const KernelContext& c) {
   const Extents e = extents(c.in_type(0), c.in_type(1), c.attrs());
   const bool ta = c.attrs().get_bool("transpose_a"), tb = c.attrs().get_bool("transpose_b");
-  for (int64_t q = 0; q < e.batch; ++q) {
-    const float* a = c.in<float>(0) + q * e.m * e.k;
-    const float* b = c.in<float>(1) + q * e.k * e.n;
-    float* y = c.out<float>(0) + q * e.m * e.n;
-    for (int64_t i = 0; i < e.m; ++i)
-      for (int64_t j = 0; j < e.n; ++j) {
-        double s = 0;
-        for (int64_t k = 0; k < e.k; ++k)
-          s += double(ta ? a[k * e.m + i] : a[i * e.k + k]) *
-               double(tb ? b[j * e.k + k] : b[k * e.n + j]);
-        y[i * e.n + j] = static_cast<float>(s);
-      }
+  for (int64_t i = 0; i < e.batch; ++i) {
+    const kernels::Operand a{c.in<float>(0) + i * e.m * e.k, ta ? e.m : e.k, ta};
+    const kernels::Operand b{c.in<float>(1) + i * e.k * e.n, tb ? e.k : e.n, tb};
+    kernels::gemm(e.m, e.n, e.k, 1.0f, a, b, 0.0f, c.out<float>(0) + i * e.m * e.n, e.n,
+                  c.workspace().data());
   }
+}
+
+int64_t workspace(const Node& node, std::span<const Type* const> types) {
+  const Extents e = extents(*types[0], *types[1], node.attrs);
+  return kernels::gemm_workspace_bytes(e.m, e.n, e.k, node.attrs.get_bool("transpose_a"));
 }
 
 Cost cost(const Node& node, std::span<const Type* const> types) {
@@ -83,8 +82,13 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-const Op op::dot = {
-    .name = "dot", .infer = infer, .vjp = vjp, .cpu = cpu, .cost = cost, .samples = samples};
+const Op op::dot = {.name = "dot",
+                    .infer = infer,
+                    .vjp = vjp,
+                    .cpu = cpu,
+                    .workspace = workspace,
+                    .cost = cost,
+                    .samples = samples};
 
 Value dot(Value a, Value b, bool transpose_a, bool transpose_b) {
   return a.graph().call1(op::dot, {a, b},

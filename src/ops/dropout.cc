@@ -1,6 +1,7 @@
 // Srivastava et al. 2014, inverted: kept elements are scaled by 1 / (1 - rate). The mask is a
 // function of (key, site, flat index), equal to jax.random.bernoulli(fold_in(key, site), 1 - rate);
 // the backward pass makes it again.
+#include "ops/kernel_arguments.h"
 #include "ops/elementwise.h"
 
 namespace headwater {
@@ -40,12 +41,17 @@ std::vector<Sample> samples() {
            .index_bound = 1 << 30}};
 }
 
+void cpu(const KernelContext& c) {
+  kernels::dropout(dropout_argument(c, 1), c.in<float>(0), c.out<float>(0), c.out_type(0).size());
+}
+
 }  // namespace
 
 const Op op::dropout = {.name = "dropout",
                         .infer = infer,
                         .vjp = vjp,
                         .decompose = decompose,
+                        .cpu = cpu,
                         .cost = elementwise_cost,
                         .samples = samples,
                         .in_place = {{0, 0}}};

@@ -1,3 +1,4 @@
+#include "kernels/activation.h"
 #include "ops/elementwise.h"
 
 namespace headwater {
@@ -14,12 +15,17 @@ std::vector<Value> decompose(Graph&, const std::vector<Value>& inputs, const Att
   return {mul(x, cdf)};
 }
 
+void cpu(const KernelContext& c) {
+  kernels::gelu_forward(c.in<float>(0), c.out<float>(0), nullptr, c.out_type(0).size());
+}
+
 }  // namespace
 
 const Op op::gelu = {.name = "gelu",
                      .infer = infer_unary_f32,
                      .vjp = vjp,
                      .decompose = decompose,
+                     .cpu = cpu,
                      .cost = elementwise_cost,
                      .samples = unary_samples};
 

@@ -1,4 +1,5 @@
 // dy * (Phi(x) + x phi(x)), Phi and phi of the standard normal distribution.
+#include "kernels/activation.h"
 #include "ops/elementwise.h"
 
 namespace headwater {
@@ -25,11 +26,16 @@ std::vector<Sample> samples() {
   return {{.inputs = {x, x}}};
 }
 
+void cpu(const KernelContext& c) {
+  kernels::gelu_backward(c.in<float>(0), c.in<float>(1), c.out<float>(0), c.out_type(0).size());
+}
+
 }  // namespace
 
 const Op op::gelu_grad = {.name = "gelu_grad",
                           .infer = infer,
                           .decompose = decompose,
+                          .cpu = cpu,
                           .cost = elementwise_cost,
                           .samples = samples,
                           .in_place = {{0, 1}}};

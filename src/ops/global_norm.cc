@@ -1,3 +1,4 @@
+#include "kernels/reduce.h"
 #include "ops/elementwise.h"
 
 namespace headwater {
@@ -20,11 +21,28 @@ std::vector<Sample> samples() {
   return {{.inputs = {a, b, a}, .low = 0.5}, {.inputs = {a}, .low = 0.5}};
 }
 
+void cpu(const KernelContext& c) {
+  double sum = 0;
+  for (size_t i = 0; i < c.num_inputs(); ++i) {
+    sum += kernels::sum_of_squares(c.in<float>(i), c.in_type(i).size(), c.workspace().data());
+  }
+  c.out<float>(0)[0] = static_cast<float>(std::sqrt(sum));
+}
+
+int64_t workspace(const Node&, std::span<const Type* const> types) {
+  int64_t bytes = 0;
+  for (const Type* type : types)
+    bytes = std::max(bytes, kernels::sum_workspace_bytes(type->size()));
+  return bytes;
+}
+
 }  // namespace
 
 const Op op::global_norm = {.name = "global_norm",
                             .infer = infer,
                             .decompose = decompose,
+                            .cpu = cpu,
+                            .workspace = workspace,
                             .cost = elementwise_cost,
                             .samples = samples};
 

@@ -1,4 +1,5 @@
 // Outputs: y, and per row the mean and 1 / sqrt(var + eps), which the gradient uses again.
+#include "kernels/layer_norm.h"
 #include "ops/elementwise.h"
 
 namespace headwater {
@@ -46,12 +47,21 @@ std::vector<Sample> samples() {
           {.inputs = {{DType::kF32, {0, 6}}, h, h}, .attrs = {{"eps", 1e-5}}}};
 }
 
+void cpu(const KernelContext& c) {
+  const Shape& x = c.in_type(0).shape;
+  kernels::layer_norm_forward(
+      {.rows = x[0], .size = x[1], .eps = static_cast<float>(c.attrs().get_double("eps"))},
+      c.in<float>(0), c.in<float>(1), c.in<float>(2), c.out<float>(0), c.out<float>(1),
+      c.out<float>(2));
+}
+
 }  // namespace
 
 const Op op::layer_norm = {.name = "layer_norm",
                            .infer = infer,
                            .vjp = vjp,
                            .decompose = decompose,
+                           .cpu = cpu,
                            .cost = elementwise_cost,
                            .samples = samples};
 

@@ -1,4 +1,5 @@
 // x [M, H], gamma [H], mean [M], rstd [M], dy [M, H] -> dx, dgamma, dbeta.
+#include "kernels/layer_norm.h"
 #include "ops/elementwise.h"
 
 namespace headwater {
@@ -35,11 +36,25 @@ std::vector<Sample> samples() {
   return {{.inputs = {x, h, m, m, x}}};
 }
 
+void cpu(const KernelContext& c) {
+  const Shape& x = c.in_type(0).shape;
+  kernels::layer_norm_backward({.rows = x[0], .size = x[1]}, c.in<float>(0), c.in<float>(1),
+                               c.in<float>(2), c.in<float>(3), c.in<float>(4), c.out<float>(0),
+                               0.0f, c.out<float>(1), c.out<float>(2), c.workspace().data());
+}
+
+int64_t workspace(const Node&, std::span<const Type* const> types) {
+  const Shape& x = types[0]->shape;
+  return kernels::layer_norm_backward_workspace_bytes({.rows = x[0], .size = x[1]});
+}
+
 }  // namespace
 
 const Op op::layer_norm_grad = {.name = "layer_norm_grad",
                                 .infer = infer,
                                 .decompose = decompose,
+                                .cpu = cpu,
+                                .workspace = workspace,
                                 .cost = elementwise_cost,
                                 .samples = samples,
                                 .in_place = {{0, 4}}};

@@ -1,3 +1,4 @@
+#include "kernels/linear.h"
 #include "ops/elementwise.h"
 
 namespace headwater {
@@ -37,12 +38,27 @@ std::vector<Sample> samples() {
   return {call(3, 4, 5), call(1, 1, 1), call(0, 3, 2)};
 }
 
+kernels::LinearShape linear_shape(const Type& x, const Type& weight) {
+  return {.rows = x.shape[0], .in = x.shape[1], .out = weight.shape[0]};
+}
+
+void cpu(const KernelContext& c) {
+  kernels::linear_forward(linear_shape(c.in_type(0), c.in_type(1)), c.in<float>(0), c.in<float>(1),
+                          c.out<float>(0), c.workspace().data(), {.bias = c.in<float>(2)});
+}
+
+int64_t workspace(const Node&, std::span<const Type* const> types) {
+  return kernels::linear_workspace_bytes(linear_shape(*types[0], *types[1]));
+}
+
 }  // namespace
 
 const Op op::linear = {.name = "linear",
                        .infer = infer,
                        .vjp = vjp,
                        .decompose = decompose,
+                       .cpu = cpu,
+                       .workspace = workspace,
                        .cost = cost,
                        .samples = samples};
 

@@ -1,5 +1,6 @@
 // GELU(x weight^T + bias) in one pass over memory. Outputs: y, and GELU' of the value before it,
 // for the gradient.
+#include "kernels/linear.h"
 #include "ops/elementwise.h"
 
 namespace headwater {
@@ -23,12 +24,29 @@ std::vector<Value> decompose(Graph& graph, const std::vector<Value>& inputs, con
   return {gelu(x), graph.call1(op::gelu_grad, {x, constant_like(x, 1)})};
 }
 
+kernels::LinearShape linear_shape(const Type& x, const Type& weight) {
+  return {.rows = x.shape[0], .in = x.shape[1], .out = weight.shape[0]};
+}
+
+void cpu(const KernelContext& c) {
+  kernels::linear_forward(
+      linear_shape(c.in_type(0), c.in_type(1)), c.in<float>(0), c.in<float>(1), c.out<float>(0),
+      c.workspace().data(),
+      {.bias = c.in<float>(2), .gelu = true, .gelu_derivative = c.out<float>(1)});
+}
+
+int64_t workspace(const Node&, std::span<const Type* const> types) {
+  return kernels::linear_workspace_bytes(linear_shape(*types[0], *types[1]));
+}
+
 }  // namespace
 
 const Op op::linear_gelu = {.name = "linear_gelu",
                             .infer = infer,
                             .vjp = vjp,
                             .decompose = decompose,
+                            .cpu = cpu,
+                            .workspace = workspace,
                             .cost = op::linear.cost,
                             .samples = op::linear.samples};
 

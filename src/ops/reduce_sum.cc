@@ -2,6 +2,7 @@
 // threads.
 #include <numeric>
 
+#include "kernels/reduce.h"
 #include "ops/reduce.h"
 
 namespace headwater {
@@ -11,8 +12,22 @@ std::vector<Value> vjp(const VjpContext& c) {
   return {expand_reduced(c.output_grads[0], c.in(0).shape(), c.attrs().get_ints("axes"))};
 }
 
+bool sums_columns(const Type& x, const Attrs& attrs) {
+  return x.rank() == 2 && attrs.get_ints("axes") == std::vector<int64_t>{0};
+}
+
 void cpu(const KernelContext& c) {
-  reduce_f32(c, 0, [](double sum, double x) { return sum + x; });
+  if (!sums_columns(c.in_type(0), c.attrs())) {
+    return reduce_f32(c, 0, [](double sum, double x) { return sum + x; });
+  }
+  const Shape& x = c.in_type(0).shape;
+  kernels::column_sums(x[0], x[1], c.in<float>(0), x[1], 0.0f, c.out<float>(0),
+                       c.workspace().data());
+}
+
+int64_t workspace(const Node& node, std::span<const Type* const> types) {
+  const Shape& x = types[0]->shape;
+  return sums_columns(*types[0], node.attrs) ? kernels::column_sums_workspace_bytes(x[0], x[1]) : 0;
 }
 
 }  // namespace
@@ -21,6 +36,7 @@ const Op op::reduce_sum = {.name = "reduce_sum",
                            .infer = infer_reduction,
                            .vjp = vjp,
                            .cpu = cpu,
+                           .workspace = workspace,
                            .cost = elementwise_cost,
                            .samples = reduction_samples};
 

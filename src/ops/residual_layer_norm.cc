@@ -1,5 +1,7 @@
 // The post-norm residual of BERT, layer_norm(x + dropout(h)), in one pass. Outputs: y, the sum
 // before the norm, and per row its mean and 1 / sqrt(var + eps), for the gradient.
+#include "kernels/layer_norm.h"
+#include "ops/kernel_arguments.h"
 #include "ops/elementwise.h"
 #include "ops/residual_layer_norm.h"
 
@@ -60,12 +62,21 @@ std::vector<Sample> samples() {
   return {call(0), call(0.2)};
 }
 
+void cpu(const KernelContext& c) {
+  const Shape& x = c.in_type(0).shape;
+  kernels::residual_layer_norm_forward(
+      {.rows = x[0], .size = x[1], .eps = static_cast<float>(c.attrs().get_double("eps"))},
+      c.in<float>(0), c.in<float>(1), dropout_argument(c, 4), c.in<float>(2), c.in<float>(3),
+      c.out<float>(1), c.out<float>(0), c.out<float>(2), c.out<float>(3));
+}
+
 }  // namespace
 
 const Op op::residual_layer_norm = {.name = "residual_layer_norm",
                                     .infer = infer,
                                     .vjp = vjp,
                                     .decompose = decompose,
+                                    .cpu = cpu,
                                     .cost = elementwise_cost,
                                     .samples = samples};
 

@@ -1,4 +1,6 @@
 // sum [M, H], gamma [H], mean [M], rstd [M], dy [M, H], key -> dx, dh, dgamma, dbeta.
+#include "kernels/layer_norm.h"
+#include "ops/kernel_arguments.h"
 #include "ops/elementwise.h"
 #include "ops/residual_layer_norm.h"
 
@@ -34,11 +36,26 @@ std::vector<Sample> samples() {
            .differentiable = false}};
 }
 
+void cpu(const KernelContext& c) {
+  const Shape& x = c.in_type(0).shape;
+  kernels::residual_layer_norm_backward(
+      {.rows = x[0], .size = x[1]}, c.in<float>(0), dropout_argument(c, 5), c.in<float>(1),
+      c.in<float>(2), c.in<float>(3), c.in<float>(4), c.out<float>(0), c.out<float>(1), 0.0f,
+      c.out<float>(2), c.out<float>(3), c.workspace().data());
+}
+
+int64_t workspace(const Node&, std::span<const Type* const> types) {
+  const Shape& x = types[0]->shape;
+  return kernels::layer_norm_backward_workspace_bytes({.rows = x[0], .size = x[1]});
+}
+
 }  // namespace
 
 const Op op::residual_layer_norm_grad = {.name = "residual_layer_norm_grad",
                                          .infer = infer,
                                          .decompose = decompose,
+                                         .cpu = cpu,
+                                         .workspace = workspace,
                                          .cost = elementwise_cost,
                                          .samples = samples};
 

@@ -18,6 +18,10 @@ void check_vocab_operands(const InferContext& c) {
   c.require(c.shape(3) == Shape{c.shape(0)[0]}, "targets must be [M]");
 }
 
+kernels::VocabularyShape vocabulary_shape(const Type& h, const Type& weight) {
+  return {.rows = h.shape[0], .hidden = h.shape[1], .vocabulary = weight.shape[0]};
+}
+
 Value one_hot(Value targets, int64_t num_classes) {
   const int64_t m = targets.dim(0);
   const Value classes = iota(targets.graph(), DType::kI32, {m, num_classes}, 1);
@@ -92,12 +96,34 @@ std::vector<Sample> samples() {
   return {call(1, false, true), call(0.5, true, true), call(1, false, false)};
 }
 
+void cpu(const KernelContext& c) {
+  const kernels::VocabularyOutputs outputs = {
+      .loss = c.out<float>(0), .log_sum_exp = c.out<float>(1), .prediction = c.out<int32_t>(2)};
+  const auto* key = c.in<uint32_t>(4);
+  const kernels::GumbelSampling sampling = {
+      .key = Key{key[0], key[1]}.fold_in(static_cast<uint32_t>(c.attrs().get_int("site"))),
+      .temperature = static_cast<float>(c.attrs().get_double("temperature")),
+      .disallow_correct = c.attrs().get_bool("disallow_correct"),
+      .sample = c.out<int32_t>(3)};
+  const bool sample = c.attrs().get_bool("sample");
+  kernels::vocabulary_cross_entropy_forward(
+      vocabulary_shape(c.in_type(0), c.in_type(1)), c.in<float>(0), c.in<float>(1), c.in<float>(2),
+      c.in<int32_t>(3), outputs, sample ? &sampling : nullptr, c.workspace().data());
+  if (!sample) std::copy_n(c.out<int32_t>(2), c.out_type(2).size(), c.out<int32_t>(3));
+}
+
+int64_t workspace(const Node&, std::span<const Type* const> types) {
+  return kernels::vocabulary_cross_entropy_workspace_bytes(vocabulary_shape(*types[0], *types[1]));
+}
+
 }  // namespace
 
 const Op op::vocab_cross_entropy = {.name = "vocab_cross_entropy",
                                     .infer = infer,
                                     .vjp = vjp,
                                     .decompose = decompose,
+                                    .cpu = cpu,
+                                    .workspace = workspace,
                                     .cost = cost,
                                     .samples = samples};
 

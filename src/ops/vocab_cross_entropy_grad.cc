@@ -30,11 +30,26 @@ Cost cost(const Node& node, std::span<const Type* const> types) {
   return cost;
 }
 
+void cpu(const KernelContext& c) {
+  kernels::vocabulary_cross_entropy_backward(
+      vocabulary_shape(c.in_type(0), c.in_type(1)), c.in<float>(0), c.in<float>(1), c.in<float>(2),
+      c.in<int32_t>(3), c.in<float>(4), c.in<float>(5), c.out<float>(0), 0.0f, c.out<float>(1),
+      c.out<float>(2), c.workspace().data());
+}
+
+int64_t workspace(const Node&, std::span<const Type* const> types) {
+  return kernels::vocabulary_cross_entropy_workspace_bytes(vocabulary_shape(*types[0], *types[1]));
+}
+
 }  // namespace
 
 // No samples of its own: the log-sum-exp must be that of the forward operator, whose gradient it
 // is.
-const Op op::vocab_cross_entropy_grad = {
-    .name = "vocab_cross_entropy_grad", .infer = infer, .decompose = decompose, .cost = cost};
+const Op op::vocab_cross_entropy_grad = {.name = "vocab_cross_entropy_grad",
+                                         .infer = infer,
+                                         .decompose = decompose,
+                                         .cpu = cpu,
+                                         .workspace = workspace,
+                                         .cost = cost};
 
 }  // namespace headwater

@@ -1,5 +1,6 @@
 #include "executors/cpu/cpu_executor.h"
 
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <new>
@@ -10,6 +11,8 @@
 
 namespace headwater {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 class CpuStore : public StateStore {
  public:
@@ -75,11 +78,17 @@ class CpuProgram : public Program {
     return {};
   }
 
-  Result<> run() override {
+  Result<> run(RunProfile* profile) override {
     flush_denormals();
     for (const Step& step : steps_) {
+      const auto start = Clock::now();
       step.op->cpu(
           KernelContext(*step.node, step.input_types, step.inputs, step.outputs, step.workspace));
+      if (profile != nullptr) {
+        RunProfile::Entry& entry = profile->by_operator[std::string(step.op->name)];
+        entry.calls += 1;
+        entry.seconds += std::chrono::duration<double>(Clock::now() - start).count();
+      }
     }
     for (const Copy& copy : copies_) std::memcpy(copy.to, copy.from, copy.bytes);
     return {};
