@@ -17,6 +17,10 @@ ElectraInputs add_inputs(const ElectraGraphOptions& options, Graph& graph) {
   inputs.masked_lm_positions = graph.input("masked_lm_positions", slots);
   inputs.masked_lm_ids = graph.input("masked_lm_ids", slots);
   inputs.masked_lm_weights = graph.input("masked_lm_weights", {DType::kF32, slots.shape});
+  if (options.given_totals) {
+    inputs.mlm_weight_total = graph.input("mlm_weight_total", {DType::kF32, {}});
+    inputs.disc_weight_total = graph.input("disc_weight_total", {DType::kF32, {}});
+  }
   if (options.given_samples) {
     inputs.sampled_ids = graph.input("sampled_ids", {DType::kI32, {slots.size()}});
   }
@@ -84,6 +88,9 @@ bool is_decayed(std::string_view name) {
 
 std::string adam_m_name(std::string_view parameter) { return fmt::format("{}#adam_m", parameter); }
 std::string adam_v_name(std::string_view parameter) { return fmt::format("{}#adam_v", parameter); }
+std::string gradient_name(std::string_view parameter) {
+  return fmt::format("{}#gradient", parameter);
+}
 
 void apply_optimizer(const std::vector<Parameter>& parameters, const std::vector<Value>& gradients,
                      Value norm, Value learning_rate, const OptimizerOptions& options) {
@@ -141,6 +148,40 @@ Result<BuiltGraph> build_gradient_graph(const ElectraGraphOptions& options, Grap
     for (size_t i = 0; i < grads.size(); ++i) {
       graph.output(fmt::format("grad/{}", parameters[i].name), grads[i]);
     }
+    return forward;
+  });
+}
+
+Result<BuiltGraph> build_accumulate_graph(const ElectraGraphOptions& options, Graph& graph) {
+  return caught([&] {
+    Forward forward = add_forward(options, /*training=*/true, graph);
+    const std::vector<Parameter>& parameters = forward.tree.parameters();
+    const std::vector<Value> grads = gradients(forward.outputs.total_loss, values_of(parameters));
+    add_outputs(forward.outputs, graph);
+    const Value keep = graph.input("keep", {DType::kF32, {}});
+    for (size_t i = 0; i < grads.size(); ++i) {
+      const Value sum = graph.input(gradient_name(parameters[i].name), grads[i].type(), true);
+      graph.update(sum, add(mul(sum, keep), grads[i]));
+    }
+    return forward;
+  });
+}
+
+Result<BuiltGraph> build_update_graph(const ElectraGraphOptions& options,
+                                      const OptimizerOptions& optimizer, Graph& graph) {
+  Graph model;
+  HW_ASSIGN_OR_RETURN(const BuiltGraph built, build_eval_graph(options, model));
+  return caught([&] {
+    Forward forward{ParameterTree(graph), {}};
+    std::vector<Value> sums;
+    for (const Parameter& parameter : built.parameters) {
+      forward.tree.add(parameter.name, parameter.value.shape(), parameter.init);
+      sums.push_back(graph.input(gradient_name(parameter.name), parameter.value.type(), true));
+    }
+    const Value norm = global_norm(sums);
+    graph.output("grad_norm", norm);
+    apply_optimizer(forward.tree.parameters(), sums, norm,
+                    graph.input("learning_rate", {DType::kF32, {}}), optimizer);
     return forward;
   });
 }

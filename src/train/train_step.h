@@ -22,7 +22,9 @@ struct ElectraGraphOptions {
   ElectraObjective objective;
   BatchSizes sizes;
   bool with_discriminator = true;  // false: the generator learns alone
-  bool given_samples = false;      // a feed "sampled_ids" i32 [B N] replaces the drawn samples
+  // Feeds "mlm_weight_total", "disc_weight_total" f32 [] replace the sums of this batch's weights.
+  bool given_totals = false;
+  bool given_samples = false;  // a feed "sampled_ids" i32 [B N] replaces the drawn samples
 };
 
 // Fed: input_ids, input_mask, segment_ids, masked_input_ids i32 [B, T]; masked_lm_positions,
@@ -36,13 +38,21 @@ struct BuiltGraph {
   std::map<std::string, std::string> aliases;
 };
 
-// All three add to an empty graph; kInvalidArgument with the place in the model when sizes do not
+// All add to an empty graph; kInvalidArgument with the place in the model when sizes do not
 // fit.
 Result<BuiltGraph> build_train_graph(const ElectraGraphOptions& options,
                                      const OptimizerOptions& optimizer, Graph& graph);
 Result<BuiltGraph> build_eval_graph(const ElectraGraphOptions& options, Graph& graph);
 // The step without its optimizer: "grad/<name>" as outputs, dropout off. For tests and tools.
 Result<BuiltGraph> build_gradient_graph(const ElectraGraphOptions& options, Graph& graph);
+
+// A step over several batches: the gradient graph adds this batch's gradients (of losses divided by
+// given totals) to the state "<name>#gradient", times the feed `keep` f32 [] before (0 starts a new
+// sum); the update graph clips the sum and updates. Both together equal build_train_graph on the
+// undivided batch, but for dropout bits.
+Result<BuiltGraph> build_accumulate_graph(const ElectraGraphOptions& options, Graph& graph);
+Result<BuiltGraph> build_update_graph(const ElectraGraphOptions& options,
+                                      const OptimizerOptions& optimizer, Graph& graph);
 
 // Adds clipping by the global norm `norm` and one Adam step for every parameter, as state updates.
 void apply_optimizer(const std::vector<Parameter>& parameters, const std::vector<Value>& gradients,
@@ -53,5 +63,6 @@ bool is_decayed(std::string_view parameter_name);
 
 std::string adam_m_name(std::string_view parameter);
 std::string adam_v_name(std::string_view parameter);
+std::string gradient_name(std::string_view parameter);  // of the accumulated gradient
 
 }  // namespace headwater

@@ -1,0 +1,125 @@
+#include "train/run_inputs.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace headwater {
+namespace {
+
+// Options that say how long a run goes on and what it tells: free to change when it is resumed.
+constexpr std::array kFreeOptions = {
+    "resume",         "num_train_steps",        "additional_steps",    "log_steps", "eval_steps",
+    "output_dir",     "save_checkpoints_steps", "keep_checkpoint_max", "threads",   "records",
+    "vocab_file",     "num_eval_steps",         "eval_batch_size",     "data_dir",  "hparams",
+    "init_checkpoint"};
+
+// The manifest that `records build` left beside the first shard, if there is one.
+Result<std::optional<Json>> read_manifest(FileSystem& fs, const std::string& records,
+                                          std::string& path) {
+  HW_ASSIGN_OR_RETURN(const std::vector<std::string> files, glob_files(fs, records));
+  path = join_path(directory_name(files.front()), "manifest.json");
+  if (!fs.exists(path)) return std::optional<Json>();
+  HW_ASSIGN_OR_RETURN(const std::string text, read_file(fs, path, int64_t{64} << 20));
+  HW_ASSIGN_OR_RETURN(Json json, parse_json(text, path));
+  if (!json.is_object() || !json.contains("headwater_records")) return std::optional<Json>();
+  return std::optional<Json>(std::move(json));
+}
+
+Result<> check_vocabulary(const Json& manifest, const Vocabulary& vocabulary,
+                          const std::string& path) {
+  const Json none;
+  const Json& digest = manifest.value("vocabulary", none).value("sha256", none);
+  if (!digest.is_string() || digest.get<std::string>() == vocabulary.digest()) return {};
+  return fail_hint(Code::kFailedPrecondition,
+                   "use the vocabulary the records were built with, or build them anew",
+                   "{} is not the vocabulary that {} names", vocabulary.name(), path);
+}
+
+TokenizerOptions tokenizer_of(const Json& manifest) {
+  TokenizerOptions tokenizer;
+  const Json options = manifest.value("options", Json::object());
+  tokenizer.do_lower_case = options.value("do_lower_case", false);
+  tokenizer.strip_accents = options.value("strip_accents", false);
+  tokenizer.normalize = options.value("normalize", std::string("none"));
+  return tokenizer;
+}
+
+}  // namespace
+
+Result<RunInputs> RunInputs::open(FileSystem& fs, const PretrainOptions& options) {
+  HW_ASSIGN_OR_RETURN(Vocabulary vocabulary, Vocabulary::load(fs, options.vocab_file));
+  HW_ASSIGN_OR_RETURN(const SpecialIds specials, vocabulary.special_ids());
+  HW_ASSIGN_OR_RETURN(ElectraConfigs configs, options.model_configs(vocabulary.size()));
+  std::optional<TokenizerOptions> tokenizer;
+  std::string path;
+  HW_ASSIGN_OR_RETURN(const std::optional<Json> manifest, read_manifest(fs, options.records, path));
+  if (manifest) {
+    HW_RETURN_IF_ERROR(check_vocabulary(*manifest, vocabulary, path));
+    try {
+      tokenizer = tokenizer_of(*manifest);
+    } catch (const nlohmann::detail::exception&) {
+      return fail(Code::kInvalidArgument, "{}: the options have another form than expected", path);
+    }
+  }
+  if (options.do_lower_case) {
+    if (!tokenizer) tokenizer.emplace();
+    tokenizer->do_lower_case = *options.do_lower_case;
+  }
+  return RunInputs{std::move(vocabulary), specials, std::move(configs), std::move(tokenizer)};
+}
+
+TrainerOptions trainer_options(const PretrainOptions& options, const ElectraConfigs& configs) {
+  TrainerOptions trainer;
+  trainer.model.discriminator = configs.discriminator;
+  trainer.model.generator = configs.generator;
+  trainer.model.objective = {.electra_objective = options.electra_objective,
+                             .untied_generator = options.untied_generator,
+                             .untied_generator_embeddings = options.untied_generator_embeddings,
+                             .disallow_correct = options.disallow_correct,
+                             .temperature = options.temperature,
+                             .gen_weight = options.gen_weight,
+                             .disc_weight = options.disc_weight};
+  trainer.model.sizes = {options.train_batch_size, options.max_seq_length,
+                         options.max_predictions_per_seq.value_or(1)};
+  trainer.optimizer.adam = {.beta1 = options.adam_beta1,
+                            .beta2 = options.adam_beta2,
+                            .epsilon = options.adam_epsilon,
+                            .weight_decay = options.weight_decay_rate};
+  trainer.optimizer.max_grad_norm = options.max_grad_norm;
+  trainer.eval_batch_size = options.eval_batch_size;
+  trainer.accumulation_steps = options.gradient_accumulation_steps;
+  trainer.generator_warmup_steps = options.generator_warmup_steps;
+  trainer.seed = static_cast<uint64_t>(options.seed);
+  return trainer;
+}
+
+PipelineOptions pipeline_options(const PretrainOptions& options, const ElectraConfigs& configs) {
+  PipelineOptions pipeline;
+  pipeline.records = options.records;
+  pipeline.eval_fraction = options.eval_fraction;
+  pipeline.batch_size = options.train_batch_size;
+  pipeline.max_seq_length = options.max_seq_length;
+  pipeline.vocab_size = configs.generator.vocab_size;
+  pipeline.mask_prob = options.mask_prob;
+  pipeline.max_predictions = options.max_predictions_per_seq.value_or(1);
+  pipeline.seed = static_cast<uint64_t>(options.seed);
+  return pipeline;
+}
+
+std::vector<std::string> changed_options(const Json& saved_meta, const Fields& fields) {
+  std::vector<std::string> lines;
+  const auto saved = saved_meta.find("options");
+  if (saved == saved_meta.end() || !saved->is_object()) return lines;
+  const Json present = fields.to_json();
+  for (const auto& [name, value] : present.items()) {
+    if (std::find(kFreeOptions.begin(), kFreeOptions.end(), name) != kFreeOptions.end()) continue;
+    const auto before = saved->find(name);
+    if (before == saved->end() || *before == value) continue;
+    lines.push_back(fmt::format("{} was {} when this run was started and is {} now", name,
+                                dump_json(*before), dump_json(value)));
+  }
+  return lines;
+}
+
+}  // namespace headwater
