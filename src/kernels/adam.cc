@@ -20,8 +20,9 @@ namespace {
 // correct_m, correct_v: 1 / (1 - beta^t), or 1 without bias correction.
 void adam_range(const AdamOptions& o, float correct_m, float correct_v, const float* gradient,
                 float* weight, float* m, float* v, int64_t begin, int64_t end) {
-  const VecF beta1 = set(o.beta1), beta2 = set(o.beta2);
-  const VecF rest1 = set(1.0f - o.beta1), rest2 = set(1.0f - o.beta2);
+  const auto narrow = [](double x) { return set(static_cast<float>(x)); };
+  const VecF beta1 = narrow(o.beta1), beta2 = narrow(o.beta2);
+  const VecF rest1 = narrow(1 - o.beta1), rest2 = narrow(1 - o.beta2);
   for_vectors(begin, end, [=, &o](auto load, auto store) HW_INLINE_ATTR {
     const VecF g = hn::Mul(load(gradient), set(o.gradient_scale));
     const VecF m1 = hn::MulAdd(beta1, load(m), hn::Mul(rest1, g));
@@ -48,7 +49,7 @@ HWY_EXPORT(adam_range);
 void adam_update(const AdamOptions& options, int64_t n, const float* gradient, float* weight,
                  float* m, float* v) {
   ensure_isa();
-  const auto correction = [&](float beta) {
+  const auto correction = [&](double beta) {
     if (!options.bias_correction) return 1.0f;
     return static_cast<float>(1.0 / (1.0 - std::pow(beta, static_cast<double>(options.step))));
   };

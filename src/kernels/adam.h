@@ -13,7 +13,7 @@ namespace headwater::kernels {
 // 2019) as PyTorch has it.
 struct AdamOptions {
   float learning_rate;
-  float beta1 = 0.9f, beta2 = 0.999f;
+  double beta1 = 0.9, beta2 = 0.999;  // double: 1 - 0.999f is off by 5e-5 of itself
   float eps = 1e-6f;
   float weight_decay = 0.0f;
   float gradient_scale = 1.0f;

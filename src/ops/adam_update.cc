@@ -47,22 +47,20 @@ std::vector<Sample> samples() {
 }
 
 void cpu(const KernelContext& c) {
-  const auto option = [&](const char* name) {
-    return static_cast<float>(c.attrs().get_double(name));
-  };
   const auto bytes = static_cast<size_t>(c.out_type(0).byte_size());
   for (size_t i = 0; i < 3; ++i) {  // the kernel updates in place
-    if (c.out<float>(i) != c.in<float>(i) && bytes > 0)
+    if (c.out<float>(i) != c.in<float>(i) && bytes > 0) {
       std::memcpy(c.out<float>(i), c.in<float>(i), bytes);
+    }
   }
-  kernels::adam_update({.learning_rate = c.in<float>(5)[0],
-                        .beta1 = option("beta1"),
-                        .beta2 = option("beta2"),
-                        .eps = option("epsilon"),
-                        .weight_decay = option("weight_decay"),
-                        .gradient_scale = c.in<float>(4)[0]},
-                       c.out_type(0).size(), c.in<float>(3), c.out<float>(0), c.out<float>(1),
-                       c.out<float>(2));
+  kernels::adam_update(
+      {.learning_rate = c.in<float>(5)[0],
+       .beta1 = c.attrs().get_double("beta1"),
+       .beta2 = c.attrs().get_double("beta2"),
+       .eps = static_cast<float>(c.attrs().get_double("epsilon")),
+       .weight_decay = static_cast<float>(c.attrs().get_double("weight_decay")),
+       .gradient_scale = c.in<float>(4)[0]},
+      c.out_type(0).size(), c.in<float>(3), c.out<float>(0), c.out<float>(1), c.out<float>(2));
 }
 
 }  // namespace
