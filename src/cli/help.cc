@@ -123,11 +123,34 @@ void append_fields(std::string& out, const Fields& fields, int64_t width) {
   }
 }
 
+// A command that is too long goes on behind a backslash, broken before an option, so that it can
+// still be pasted.
+std::string command_lines(std::string_view command, int64_t width) {
+  std::string out = "  ";
+  auto column = static_cast<int64_t>(out.size());
+  while (!command.empty()) {
+    const size_t next = command.find(" --", 1);
+    const std::string_view piece = command.substr(0, next);
+    const auto size = static_cast<int64_t>(piece.size());
+    if (column > 2 && column + size + 2 > width) {
+      out += " \\\n     ";
+      column = 5;
+    }
+    out += piece;
+    column += size;
+    if (next == std::string_view::npos) break;
+    command.remove_prefix(next);
+  }
+  return out + "\n";
+}
+
+constexpr char kNoBreak = '\x1f';  // a blank at which wrapped() does not break
+
 std::string usage_line(const Verb& verb, const Fields& fields, int64_t width) {
   std::string usage;
   for (const Field& field : fields.all()) {
     if (field.required && !field.positional)
-      usage += fmt::format(" {} {}", field.flag(), value_name(field));
+      usage += fmt::format(" {}{}{}", field.flag(), kNoBreak, value_name(field));
   }
   usage += " [options]";
   for (const Field& field : fields.all()) {
@@ -135,7 +158,9 @@ std::string usage_line(const Verb& verb, const Fields& fields, int64_t width) {
     const std::string name = field.flag() + (field.is_list() ? "..." : "");
     usage += field.required ? " " + name : " [" + name + "]";
   }
-  return wrapped(fmt::format("Usage: headwater {}{}", verb.name, usage), width, 7, 0) + "\n";
+  usage = wrapped(fmt::format("Usage: headwater {}{}", verb.name, usage), width, 7, 0) + "\n";
+  std::replace(usage.begin(), usage.end(), kNoBreak, ' ');
+  return usage;
 }
 
 constexpr std::string_view kExitCodes =
@@ -162,7 +187,7 @@ std::string verb_help_text(const Verb& verb, int64_t width) {
   if (!verb.examples.empty()) out += "\nExamples:\n";
   for (const auto& [command, meaning] : verb.examples) {
     if (!meaning.empty()) out += "  # " + meaning + "\n";
-    out += "  " + command + "\n";
+    out += command_lines(command, width);
   }
   out += "\nExit codes:\n" + std::string(kExitCodes);
   if (!verb.exit_notes.empty()) out += "  " + wrapped(verb.exit_notes, width, 2, 2) + "\n";
