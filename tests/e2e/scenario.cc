@@ -83,8 +83,10 @@ struct Outcome {
 
 Outcome run(const std::string& command, const WorkFolder& folder) {
   const fs::path script = folder.path() / "command.sh";
-  std::ofstream(script) << "cd " << quoted(folder.path() / "work")
-                        << "\nPATH=" << quoted(fs::path(HW_BINARY).parent_path()) << ":$PATH\n"
+  // Tests run beside each other: threads that wait must not burn the other one's core.
+  std::ofstream(script) << "cd " << quoted(folder.path() / "work") << "\n"
+                        << "PATH=" << quoted(fs::path(HW_BINARY).parent_path()) << ":$PATH\n"
+                        << "export OMP_WAIT_POLICY=passive\n"
                         << command << "\n";
   const fs::path out = folder.path() / "out", err = folder.path() / "err";
   const std::string line = "timeout " + std::to_string(kTimeoutSeconds) + " bash " +
