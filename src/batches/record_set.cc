@@ -5,14 +5,14 @@
 #include <numeric>
 
 #include "base/log.h"
-#include "base/progress.h"
-#include "base/threads.h"
 #include "io/compression.h"
+#include "records/record_files.h"
 
 namespace headwater {
 namespace {
 
 constexpr size_t kShownErrors = 3;
+constexpr int64_t kMeterRecords = 1024;  // between two looks at the progress line
 
 // Appends to a string.
 class StringSink : public ByteSink {
@@ -43,13 +43,13 @@ class ShardScan {
   ShardScan(const RecordSetOptions& options, int32_t number, std::atomic<int64_t>& unpacked_total)
       : options_(options), number_(number), unpacked_total_(unpacked_total) {}
 
-  Result<> run(FileSystem& fs, const std::string& path) {
-    shard.path = path;
-    HW_ASSIGN_OR_RETURN(const FileInfo info, fs.info(path));
-    shard.bytes = info.size;
+  Result<> run(FileSystem& fs, const FileInfo& file, const ByteMeter& meter) {
+    shard.path = file.path;
+    shard.bytes = file.size;
     RecordReaderOptions reader_options;
     reader_options.policy = options_.policy;
-    HW_ASSIGN_OR_RETURN(RecordReader reader, RecordReader::open(fs, path, reader_options));
+    reader_options.max_record_bytes = options_.max_record_bytes;
+    HW_ASSIGN_OR_RETURN(RecordReader reader, RecordReader::open(fs, file.path, reader_options));
     packed_ = reader.compression() != Compression::kNone;
     NullSink nothing;
     StringSink memory(shard.unpacked);
@@ -65,6 +65,7 @@ class ShardScan {
       add(offset, static_cast<int64_t>(payload->size()) + kRecordOverheadBytes,
           reader.record_index());
       if (packed_) HW_RETURN_IF_ERROR(charge_memory(writer.bytes()));
+      if (writer.records() % kMeterRecords == 0) meter(reader.byte_offset());
     }
     shard.records = writer.records();
     shard.checksum = writer.checksum();
@@ -118,6 +119,16 @@ class ShardScan {
   bool packed_ = false;
 };
 
+std::vector<std::string> split_patterns(std::string_view patterns) {
+  std::vector<std::string> parts;
+  while (true) {
+    const size_t comma = patterns.find(',');
+    if (comma != 0 && !patterns.empty()) parts.emplace_back(patterns.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    patterns.remove_prefix(comma + 1);
+  }
+}
+
 void warn_of_damage(const std::vector<ShardScan>& scans, int64_t damaged) {
   if (damaged == 0) return;
   size_t shown = 0;
@@ -132,25 +143,21 @@ void warn_of_damage(const std::vector<ShardScan>& scans, int64_t damaged) {
 Result<std::shared_ptr<const RecordSet>> RecordSet::open(FileSystem& fs,
                                                          const std::string& patterns,
                                                          const RecordSetOptions& options) {
-  HW_ASSIGN_OR_RETURN(const std::vector<std::string> paths, glob_files(fs, patterns));
-  std::atomic<int64_t> unpacked_total{0}, finished{0};
+  HW_ASSIGN_OR_RETURN(const std::vector<FileInfo> files,
+                      list_record_files(fs, split_patterns(patterns)));
+  std::atomic<int64_t> unpacked_total{0};
+  std::atomic<bool> failed{false};
   std::vector<ShardScan> scans;
-  scans.reserve(paths.size());
-  for (size_t i = 0; i < paths.size(); ++i)
+  scans.reserve(files.size());
+  for (size_t i = 0; i < files.size(); ++i)
     scans.emplace_back(options, static_cast<int32_t>(i), unpacked_total);
-  const auto count = static_cast<int64_t>(paths.size());
-  std::vector<Result<>> results(paths.size());
-  Progress progress("checking records", count, "shards");
-  const int64_t stride = num_threads();  // shards between two redraws
-  for (int64_t from = 0; from < count; from += stride) {
-    parallel_for(std::min(stride, count - from), 1, [&](int64_t begin, int64_t end) {
-      for (auto i = static_cast<size_t>(from + begin); i < static_cast<size_t>(from + end); ++i)
-        results[i] = scans[i].run(fs, paths[i]);
-    });
-    for (auto i = static_cast<size_t>(from); i < results.size(); ++i)
-      HW_RETURN_IF_ERROR(std::move(results[i]));
-    progress.update(std::min(from + stride, count));
-  }
+  std::vector<Result<>> results(files.size());
+  for_each_record_file(files, "checking records", [&](size_t i, const ByteMeter& meter) {
+    if (failed) return;
+    results[i] = scans[i].run(fs, files[i], meter);
+    if (!results[i]) failed = true;
+  });
+  for (Result<>& result : results) HW_RETURN_IF_ERROR(std::move(result));
   auto set = std::shared_ptr<RecordSet>(new RecordSet(fs));
   for (ShardScan& scan : scans) {
     set->blocks_.insert(set->blocks_.end(), scan.blocks.begin(), scan.blocks.end());
@@ -158,11 +165,10 @@ Result<std::shared_ptr<const RecordSet>> RecordSet::open(FileSystem& fs,
     set->damaged_ += scan.shard.damaged;
     set->shards_.push_back(std::move(scan.shard));
   }
-  progress.finish();
   warn_of_damage(scans, set->damaged_);
   if (set->records_ == 0)
     return fail_hint(Code::kInvalidArgument, "build records first: headwater records build",
-                     "no records in the {} files of {}", paths.size(), patterns);
+                     "no records in the {} files of {}", files.size(), patterns);
   return std::shared_ptr<const RecordSet>(std::move(set));
 }
 

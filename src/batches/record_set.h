@@ -26,6 +26,7 @@ namespace headwater {
 struct RecordSetOptions {
   DamagePolicy policy = DamagePolicy::kStop;
   int64_t memory_limit = int64_t{4} << 30;  // for compressed shards, unpacked, all together
+  int64_t max_record_bytes = int64_t{64} << 20;
   // An error of `check` is damage of the record. Called from several threads.
   std::function<Result<>(std::string_view payload)> check;
 };
@@ -58,7 +59,8 @@ class RecordSet {
   static constexpr int32_t kBlockRecords = 256;
   static constexpr int64_t kBlockBytes = int64_t{256} << 10;
 
-  // Shards by shell patterns, comma-separated. No record at all is an error.
+  // Files, folders (their *.tfrecord*) or shell patterns, comma-separated. No record at all is an
+  // error.
   static Result<std::shared_ptr<const RecordSet>> open(FileSystem& fs, const std::string& patterns,
                                                        const RecordSetOptions& options);
 

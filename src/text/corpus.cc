@@ -52,6 +52,37 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+// Takes one text out of a JSON object without building the rest of it: events of nlohmann's parser.
+struct TextFieldEvents {
+  std::string_view field;
+  std::string& text;
+  int64_t depth = 0;
+  bool at_field = false, found = false;
+
+  bool value() { return at_field = false, true; }
+  bool null() { return value(); }
+  bool boolean(bool) { return value(); }
+  bool number_integer(Json::number_integer_t) { return value(); }
+  bool number_unsigned(Json::number_unsigned_t) { return value(); }
+  bool number_float(Json::number_float_t, const std::string&) { return value(); }
+  bool binary(Json::binary_t&) { return value(); }
+  bool string(std::string& content) {
+    if (at_field) text.swap(content), found = true;
+    return value();
+  }
+  bool key(const std::string& name) {
+    at_field = depth == 1 && name == field;
+    if (at_field) found = false;  // of a repeated name the last one counts
+    return true;
+  }
+  bool start_object(size_t) { return ++depth, value(); }
+  bool end_object() { return --depth, true; }
+  // An array of the top level holds no field.
+  bool start_array(size_t) { return depth += depth == 0 ? 2 : 1, value(); }
+  bool end_array() { return --depth, true; }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
+};
+
 // What the bytes at the start of a file that is not UTF-8 look like, as advice.
 std::string encoding_hint(std::string_view start) {
   if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF"))
@@ -182,19 +213,17 @@ Result<bool> LineReader::State::next_valid(std::string_view& out) {
 }
 
 Result<> LineReader::State::parse_json_record(std::string_view raw) {
+  TextFieldEvents events{options.text_field, record};
+  if (Json::sax_parse(raw, &events) && events.found) return {};
+  // Once more, for the words to say what is wrong.
   HW_ASSIGN_OR_RETURN(const Json json, parse_json(raw, place()));
   if (!json.is_object()) return fail(Code::kInvalidArgument, "{}: not a JSON object", place());
-  const auto field = json.find(options.text_field);
-  if (field == json.end() || !field->is_string()) {
-    std::string names;
-    for (const auto& [name, value] : json.items())
-      if (value.is_string()) names += (names.empty() ? "" : ", ") + name;
-    return fail_hint(Code::kInvalidArgument, "name the field that holds the text: --text-field",
-                     "{}: no text in field '{}'; text fields found: {}", place(),
-                     options.text_field, names.empty() ? "none" : names);
-  }
-  record = field->get_ref<const std::string&>();
-  return {};
+  std::string names;
+  for (const auto& [name, value] : json.items())
+    if (value.is_string()) names += (names.empty() ? "" : ", ") + name;
+  return fail_hint(Code::kInvalidArgument, "name the field that holds the text: --text-field",
+                   "{}: no text in field '{}'; text fields found: {}", place(), options.text_field,
+                   names.empty() ? "none" : names);
 }
 
 // Takes --tsv-column as a number, or as a name that the first line must hold.

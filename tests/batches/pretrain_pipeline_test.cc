@@ -216,6 +216,18 @@ TEST_F(PretrainPipelineTest, ProvenanceNamesFilesAndRecords) {
   EXPECT_NE(next(*open()).provenance().find(": record "), std::string::npos);
 }
 
+TEST_F(PretrainPipelineTest, FoldersAndLists) {
+  for (const char* name : {"d/a.tfrecord-0-of-2", "d/a.tfrecord-1-of-2", "e/b"})
+    fs_.put(name, framed({make_record(0, kLength)}));
+  fs_.put("d/manifest.json", "{}");
+  options_.records = "d,e/*";
+  EXPECT_EQ(open()->stats().examples, 3);
+  options_.records = "d,nowhere";
+  EXPECT_NE(open_error().find("nowhere"), std::string::npos);
+  options_.records = ",";
+  EXPECT_NE(open_error().find("no records"), std::string::npos);
+}
+
 TEST_F(PretrainPipelineTest, NoRecords) {
   EXPECT_NE(open_error().find("r/*"), std::string::npos);
   fs_.put("r/a", "");

@@ -141,6 +141,15 @@ TEST(LineReader, JsonLines) {
             "a.jsonl: line 2: no text in field 'text'; text fields found: title; name the field "
             "that holds the text: --text-field");
   EXPECT_NE(error_of("{\"text\": 3}\n", "a.jsonl").find("line 1"), std::string::npos);
+  EXPECT_NE(error_of("{\"in\": {\"text\": \"a\"}}\n", "a.jsonl").find("no text"),
+            std::string::npos);
+  EXPECT_NE(error_of("[{\"text\": \"a\"}]\n", "a.jsonl").find("not a JSON object"),
+            std::string::npos);
+  EXPECT_NE(error_of("{\"text\": \"a\", \"text\": [\"b\"]}\n", "a.jsonl").find("no text"),
+            std::string::npos);
+  EXPECT_EQ(lines_of("{\"m\": {\"text\": [\"x\"]}, \"text\": \"a\\u00e9\", \"n\": [1.5, null]}\n",
+                     "a.jsonl"),
+            (Lines{"a\u00e9", ""}));
   EXPECT_NE(error_of("[1]\n", "a.jsonl").find("not a JSON object"), std::string::npos);
   EXPECT_NE(error_of("{\"text\"\n", "a.jsonl").find("a.jsonl: line 1"), std::string::npos);
 }
