@@ -21,21 +21,31 @@ constexpr uint32_t kValueTag = wire::tag(2, wire::kLengthDelimited);
 constexpr uint32_t kListValueTag = wire::tag(1, wire::kLengthDelimited);
 constexpr uint64_t kContinuationBits = 0x8080808080808080;
 
+uint64_t load_word(const uint8_t* p) {
+  uint64_t word = 0;
+  std::memcpy(&word, p, 8);
+  return word;
+}
+
 // Values in a packed list: bytes without the continuation bit.
 size_t count_varints(const uint8_t* p, const uint8_t* end) {
   size_t count = 0;
+  for (; end - p >= 8; p += 8)
+    count += static_cast<size_t>(std::popcount(~load_word(p) & kContinuationBits));
   for (; p != end; ++p) count += *p < 0x80 ? 1 : 0;
   return count;
 }
 
-// The 7-bit groups of up to 8 bytes, moved together.
-uint64_t join_groups(uint64_t word) {
+// The 7-bit groups in the lowest `bits` bits (8 per byte, at most 8 bytes), moved together.
+uint64_t join_groups(uint64_t word, int bits) {
+  word &= ~uint64_t{0} >> (64 - bits);
   word = (word & 0x7f007f007f007f00) >> 1 | (word & 0x007f007f007f007f);
   word = (word & 0x3fff00003fff0000) >> 2 | (word & 0x00003fff00003fff);
   return (word & 0x0fffffff00000000) >> 4 | (word & 0x000000000fffffff);
 }
 
-// Appends a packed list of varints. Eight one-byte values go at once, others by one word each.
+// Appends a packed list of varints: by words of eight bytes, eight one-byte values or two longer
+// ones at a time.
 bool append_packed_ints(std::string_view packed, std::vector<int64_t>& out) {
   const auto* p = reinterpret_cast<const uint8_t*>(packed.data());
   const uint8_t* end = p + packed.size();
@@ -44,22 +54,25 @@ bool append_packed_ints(std::string_view packed, std::vector<int64_t>& out) {
   out.resize(before + count_varints(p, end));
   int64_t* value = out.data() + before;
   while (end - p >= 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, p, 8);
+    const uint64_t word = load_word(p);
     const uint64_t stops = ~word & kContinuationBits;
     if (stops == kContinuationBits) {
       for (int i = 0; i < 8; ++i) value[i] = p[i];
       value += 8, p += 8;
-    } else if (stops != 0) {
-      const int bits = std::countr_zero(stops) + 1;  // of this value: 8 per byte
-      *value++ = static_cast<int64_t>(join_groups(word & (~uint64_t{0} >> (64 - bits))));
-      p += bits / 8;
-    } else {
-      uint64_t wide = 0;
-      p = wire::decode_varint(p, end, wide);
-      if (p == nullptr) return false;
-      *value++ = static_cast<int64_t>(wide);
+      continue;
     }
+    const uint64_t later_stops = stops & (stops - 1);
+    if (later_stops != 0) {
+      const int first = std::countr_zero(stops) + 1, both = std::countr_zero(later_stops) + 1;
+      value[0] = static_cast<int64_t>(join_groups(word, first));
+      value[1] = static_cast<int64_t>(join_groups(word >> first, both - first));
+      value += 2, p += both / 8;
+      continue;
+    }
+    uint64_t wide = 0;
+    p = wire::decode_varint(p, end, wide);
+    if (p == nullptr) return false;
+    *value++ = static_cast<int64_t>(wide);
   }
   while (p != end) {
     uint64_t wide = 0;
@@ -223,17 +236,19 @@ void pad(const FeatureSpec& spec, ParsedFeature& feature) {
   if (spec.type == FeatureType::kBytes) feature.bytes.resize(length);
 }
 
-// The size of a Feature message holding one packed list of `list_bytes`, and of its parts.
+// A message of `length` bytes with its tag and length in front.
+int64_t framed_size(int64_t length) {
+  return 1 + wire::varint_size(static_cast<uint64_t>(length)) + length;
+}
+
+// The sizes of the nested messages around one packed list.
 struct ListSizes {
   int64_t list, feature, entry;
 };
 ListSizes list_sizes(std::string_view key, int64_t packed_bytes) {
-  const auto framed = [](int64_t length) {
-    return 1 + wire::varint_size(static_cast<uint64_t>(length)) + length;
-  };
-  const int64_t list = packed_bytes == 0 ? 0 : framed(packed_bytes);
-  const int64_t feature = framed(list);
-  return {list, feature, framed(static_cast<int64_t>(key.size())) + framed(feature)};
+  const int64_t list = packed_bytes == 0 ? 0 : framed_size(packed_bytes);
+  const int64_t feature = framed_size(list);
+  return {list, feature, framed_size(static_cast<int64_t>(key.size())) + framed_size(feature)};
 }
 
 // Everything of a map entry before the packed values.
@@ -249,12 +264,20 @@ void append_entry_start(std::string_view key, FeatureType type, int64_t packed_b
 }
 
 template <class Int>
+int64_t packed_size(std::span<const Int> values) {
+  int64_t bytes = 0;
+  for (const int64_t value : values) bytes += wire::varint_size(static_cast<uint64_t>(value));
+  return bytes;
+}
+
+template <class Int>
 void append_int_entry(std::string_view key, std::span<const Int> values, std::string& out) {
-  int64_t packed_bytes = 0;
-  for (const int64_t value : values)
-    packed_bytes += wire::varint_size(static_cast<uint64_t>(value));
-  append_entry_start(key, FeatureType::kInt64, packed_bytes, out);
-  for (const int64_t value : values) wire::append_varint(static_cast<uint64_t>(value), out);
+  const int64_t bytes = packed_size(values);
+  append_entry_start(key, FeatureType::kInt64, bytes, out);
+  const size_t before = out.size();
+  out.resize(before + static_cast<size_t>(bytes));
+  auto* p = reinterpret_cast<uint8_t*>(out.data() + before);
+  for (const int64_t value : values) p = wire::encode_varint(static_cast<uint64_t>(value), p);
 }
 
 void append_float_entry(std::string_view key, const std::vector<float>& values, std::string& out) {
@@ -357,10 +380,11 @@ void append_example(std::span<const IntFeature> features, std::string& out) {
   std::vector<IntFeature> sorted(features.begin(), features.end());
   std::sort(sorted.begin(), sorted.end(),
             [](const IntFeature& a, const IntFeature& b) { return a.key < b.key; });
-  std::string entries;
-  for (const IntFeature& feature : sorted) append_int_entry(feature.key, feature.values, entries);
-  wire::append_tag_and_length(1, static_cast<int64_t>(entries.size()), out);
-  out += entries;
+  int64_t bytes = 0;
+  for (const IntFeature& feature : sorted)
+    bytes += framed_size(list_sizes(feature.key, packed_size(feature.values)).entry);
+  wire::append_tag_and_length(1, bytes, out);
+  for (const IntFeature& feature : sorted) append_int_entry(feature.key, feature.values, out);
 }
 
 Result<ExampleParser> ExampleParser::create(std::vector<FeatureSpec> specs) {

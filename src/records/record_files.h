@@ -12,8 +12,8 @@
 
 namespace headwater {
 
-// Each path is a file, a pattern, or a folder, which stands for its files named *.tfrecord*. Sorted,
-// each once. A path without a file is an error that names it.
+// Each path is a file, a pattern, or a folder, which stands for its files named *.tfrecord*.
+// Sorted, each once. A path without a file is an error that names it.
 Result<std::vector<FileInfo>> list_record_files(FileSystem& fs, std::span<const std::string> paths);
 
 // Told by the work on a file how far it is, in bytes of the file.

@@ -115,12 +115,17 @@ class Reader {
 
 inline int64_t varint_size(uint64_t value) { return (std::bit_width(value | 1) + 6) / 7; }
 
+// Writes varint_size(value) bytes; returns their end.
+inline uint8_t* encode_varint(uint64_t value, uint8_t* p) {
+  for (; value >= 0x80; value >>= 7) *p++ = static_cast<uint8_t>(value | 0x80);
+  *p++ = static_cast<uint8_t>(value);
+  return p;
+}
+
 inline void append_varint(uint64_t value, std::string& out) {
-  while (value >= 0x80) {
-    out += static_cast<char>(value | 0x80);
-    value >>= 7;
-  }
-  out += static_cast<char>(value);
+  uint8_t bytes[10];
+  const uint8_t* end = encode_varint(value, bytes);
+  out.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(end - bytes));
 }
 
 inline void append_tag_and_length(uint32_t field, int64_t length, std::string& out) {
