@@ -83,14 +83,6 @@ struct TextFieldEvents {
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
 };
 
-// What the bytes at the start of a file that is not UTF-8 look like, as advice.
-std::string encoding_hint(std::string_view start) {
-  if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF"))
-    return "the file looks like UTF-16: convert it with iconv -f utf-16 -t utf-8";
-  return "convert the file (Korean text is often cp949: iconv -f cp949 -t utf-8), or use "
-         "--invalid-utf8 replace";
-}
-
 }  // namespace
 
 void CorpusOptions::describe(Fields& f) {

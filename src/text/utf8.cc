@@ -84,6 +84,13 @@ std::string replace_invalid_utf8(std::string_view text) {
   return out;
 }
 
+std::string encoding_hint(std::string_view file_start) {
+  if (file_start.starts_with("\xFF\xFE") || file_start.starts_with("\xFE\xFF"))
+    return "the file looks like UTF-16: convert it with iconv -f utf-16 -t utf-8";
+  return "convert the file (Korean text is often cp949: iconv -f cp949 -t utf-8), or use "
+         "--invalid-utf8 replace";
+}
+
 void append_utf8(char32_t c, std::string& out) {
   const auto put = [&](char32_t byte) { out.push_back(static_cast<char>(byte)); };
   if (c < 0x80) return put(c);

@@ -17,6 +17,9 @@ std::optional<size_t> first_invalid_utf8(std::string_view text);
 // and as Python's 'replace' does.
 std::string replace_invalid_utf8(std::string_view text);
 
+// Advice for an error about a text that is not UTF-8, from the first bytes of its file.
+std::string encoding_hint(std::string_view file_start);
+
 // Reads the code point at `position` of valid UTF-8 and moves behind it.
 inline char32_t decode_utf8(std::string_view text, size_t& position) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[position + i]); };

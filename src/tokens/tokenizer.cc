@@ -29,20 +29,62 @@ std::optional<Found> find_special(std::string_view text, size_t from) {
   return std::nullopt;
 }
 
-Result<NormalForm> parse_form(const std::string& name) {
-  if (name == "none") return NormalForm::kNone;
-  if (name == "nfc") return NormalForm::kNfc;
-  if (name == "nfkc") return NormalForm::kNfkc;
-  return fail(Code::kInvalidArgument, "normalize must be none, nfc or nfkc, got '{}'", name);
-}
-
-Result<Dialect> parse_dialect(const std::string& name) {
-  if (name == "electra") return Dialect::kElectra;
-  if (name == "hf") return Dialect::kHuggingFace;
-  return fail(Code::kInvalidArgument, "compatibility must be electra or hf, got '{}'", name);
+// Marks that changed places keep their own bytes: the ends are not always first and last.
+template <class Iterator>
+Token cover(int32_t id, Iterator first, Iterator last) {
+  Token token{id, first->begin, first->end};
+  for (; first != last; ++first) {
+    token.begin = std::min(token.begin, first->begin);
+    token.end = std::max(token.end, first->end);
+  }
+  return token;
 }
 
 }  // namespace
+
+void TokenizerOptions::describe_normalizer(Fields& f) {
+  f("do_lower_case", do_lower_case, "lower-case the text, and strip accents unless told otherwise")
+      .negation("no_lower_case");
+  f("strip_accents", strip_accents,
+    "decompose and drop accents (also takes Hangul syllables apart); auto: as lower-casing")
+      .alias("do_strip_accents");
+  f("compatibility", compatibility,
+    "whose rules: the ELECTRA authors', or Hugging Face's (100 characters a word, unassigned code "
+    "points stay)")
+      .one_of({"electra", "hf"});
+  f("normalize", normalize, "Unicode normal form made first; nfkc keeps Korean compatibility jamo")
+      .one_of({"none", "nfc", "nfkc"});
+  f("max_jamo_run", max_jamo_run, "cut longer runs of one jamo, as in laughter; 0: keep all")
+      .non_negative();
+}
+
+void TokenizerOptions::describe(Fields& f) {
+  describe_normalizer(f);
+  f("max_word_chars", max_word_chars,
+    "words of more characters become [UNK]; 0: 200, or 100 with --compatibility hf")
+      .alias("max_input_chars_per_word")
+      .range(0, static_cast<double>(Tokenizer::kMaxWordChars));
+  f("parse_specials", parse_specials,
+    "\"[MASK]\" and the like in the text become special tokens, not plain text");
+  f("isolate_emoji", isolate_emoji, "an emoji sequence is one token, also when glued to a word");
+}
+
+Result<NormalizerOptions> TokenizerOptions::normalizer_options() const {
+  const bool hf = compatibility == "hf";
+  if (!hf && compatibility != "electra") {
+    return fail(Code::kInvalidArgument, "compatibility must be electra or hf, got '{}'",
+                compatibility);
+  }
+  return NormalizerOptions{do_lower_case, strip_accents.value_or(do_lower_case),
+                           hf ? Dialect::kHuggingFace : Dialect::kElectra};
+}
+
+Result<NormalForm> TokenizerOptions::normal_form() const {
+  if (normalize == "none") return NormalForm::kNone;
+  if (normalize == "nfc") return NormalForm::kNfc;
+  if (normalize == "nfkc") return NormalForm::kNfkc;
+  return fail(Code::kInvalidArgument, "normalize must be none, nfc or nfkc, got '{}'", normalize);
+}
 
 struct Tokenizer::Tables {
   Vocabulary vocabulary;
@@ -86,10 +128,11 @@ Result<Tokenizer> Tokenizer::create(Vocabulary vocabulary, TokenizerOptions opti
     return fail_hint(Code::kInvalidArgument, "every WordPiece vocabulary needs the line [UNK]",
                      "vocabulary {} ({} tokens) lacks [UNK]", vocabulary.name(), vocabulary.size());
   }
-  HW_ASSIGN_OR_RETURN(const Dialect dialect, parse_dialect(options.compatibility));
-  HW_ASSIGN_OR_RETURN(const NormalForm form, parse_form(options.normalize));
+  HW_ASSIGN_OR_RETURN(const NormalizerOptions rules, options.normalizer_options());
+  HW_ASSIGN_OR_RETURN(const NormalForm form, options.normal_form());
+  options.strip_accents = rules.strip_accents;
   if (options.max_word_chars == 0)
-    options.max_word_chars = dialect == Dialect::kHuggingFace ? 100 : 200;
+    options.max_word_chars = rules.dialect == Dialect::kHuggingFace ? 100 : 200;
   if (options.max_word_chars < 1 || options.max_word_chars > kMaxWordChars) {
     return fail(Code::kInvalidArgument, "max_word_chars must be 1 to {}, got {}", kMaxWordChars,
                 options.max_word_chars);
@@ -98,8 +141,7 @@ Result<Tokenizer> Tokenizer::create(Vocabulary vocabulary, TokenizerOptions opti
     return fail(Code::kInvalidArgument, "max_jamo_run must not be negative, got {}",
                 options.max_jamo_run);
   }
-  if (!options.strip_accents) options.strip_accents = options.do_lower_case;
-  BasicNormalizer normalizer({options.do_lower_case, *options.strip_accents, dialect});
+  BasicNormalizer normalizer(rules);
   HW_ASSIGN_OR_RETURN(WordMatcher matcher,
                       WordMatcher::build(vocabulary, normalizer, *unk, options.max_word_chars));
   return Tokenizer(std::make_shared<const Tables>(Tables{std::move(vocabulary), std::move(options),
@@ -177,14 +219,11 @@ void Tokenizer::Tables::tokenize(std::string_view text, std::vector<Token>& toke
       c = std::find_if(c, end, [](const auto& x) { return x.kind != CharKind::kWord; });
     ids.resize(static_cast<size_t>(c - word));
     ids.resize(static_cast<size_t>(matcher.match_word({word, c}, ids.data())));
-    if (ids.size() == 1) {
-      tokens.push_back({ids[0], word->begin, (c - 1)->end});
-      continue;
-    }
     auto piece = word;
     for (const int32_t id : ids) {
-      const auto next = piece + count_code_points(vocabulary.token(id)) - (piece == word ? 0 : 2);
-      tokens.push_back({id, piece->begin, (next - 1)->end});
+      const int64_t length = count_code_points(vocabulary.token(id)) - (piece == word ? 0 : 2);
+      const auto next = ids.size() == 1 ? c : piece + length;
+      tokens.push_back(cover(id, piece, next));
       piece = next;
     }
   }

@@ -17,6 +17,8 @@
 
 #include "base/described.h"
 #include "base/error.h"
+#include "text/basic_normalizer.h"
+#include "text/normal_form.h"
 #include "tokens/vocabulary.h"
 
 namespace headwater {
@@ -33,6 +35,13 @@ struct TokenizerOptions {
   bool parse_specials = false;     // "[MASK]" in the text becomes the special token
   bool isolate_emoji = false;      // an emoji sequence is a word and one token of its own
   int64_t max_jamo_run = 0;        // longer runs of one compatibility jamo are cut; 0: never
+
+  void describe(Fields& f);
+  // Only what also makes sense without a vocabulary: case, accents, normal form, jamo.
+  void describe_normalizer(Fields& f);
+
+  Result<NormalizerOptions> normalizer_options() const;
+  Result<NormalForm> normal_form() const;
 };
 
 struct Token {
