@@ -87,7 +87,7 @@ class PretrainRun {
     HW_RETURN_IF_ERROR(trainer_->load(state, /*with_slots=*/true, latest->path));
     HW_ASSIGN_OR_RETURN(saved_meta_, parse_json(state.meta, latest->path));
     first_ = state.step;
-    begin_ = saved_meta_->value("start_step", int64_t{0});
+    begin_ = saved_start_step(*saved_meta_);
     origin_ = fmt::format("resumed from {}", latest->path);
     HW_ASSIGN_OR_RETURN(final_, options_.final_step(begin_));
     if (final_ <= first_) {
@@ -272,10 +272,14 @@ class PretrainRun {
     HW_ASSIGN_OR_RETURN(const auto held_out, open_held_out());
     const int64_t batches = std::min(held_out->stats().steps_per_epoch, options_.num_eval_steps);
     ElectraMetrics metrics;
+    Progress progress("evaluate", batches, "batches");
     for (int64_t i = 0; i < batches; ++i) {
+      if (StopSignal::requested()) return {};  // half an evaluation would mislead
       HW_ASSIGN_OR_RETURN(const PretrainBatch batch, held_out->next());
       HW_RETURN_IF_ERROR(trainer_->evaluate(batch, metrics));
+      progress.update(i + 1);
     }
+    progress.finish();
     return reporter_->report_split(step, "heldout", metrics.values());
   }
 

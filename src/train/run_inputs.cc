@@ -28,9 +28,7 @@ Result<std::optional<Json>> read_manifest(FileSystem& fs, const std::string& rec
 
 Result<> check_vocabulary(const Json& manifest, const Vocabulary& vocabulary,
                           const std::string& path) {
-  const Json none;
-  const Json& digest = manifest.value("vocabulary", none).value("sha256", none);
-  if (!digest.is_string() || digest.get<std::string>() == vocabulary.digest()) return {};
+  if (manifest.at("vocabulary").at("sha256").get<std::string>() == vocabulary.digest()) return {};
   return fail_hint(Code::kFailedPrecondition,
                    "use the vocabulary the records were built with, or build them anew",
                    "{} is not the vocabulary that {} names", vocabulary.name(), path);
@@ -38,7 +36,7 @@ Result<> check_vocabulary(const Json& manifest, const Vocabulary& vocabulary,
 
 TokenizerOptions tokenizer_of(const Json& manifest) {
   TokenizerOptions tokenizer;
-  const Json options = manifest.value("options", Json::object());
+  const Json& options = manifest.at("options");
   tokenizer.do_lower_case = options.value("do_lower_case", false);
   tokenizer.strip_accents = options.value("strip_accents", false);
   tokenizer.normalize = options.value("normalize", std::string("none"));
@@ -55,11 +53,12 @@ Result<RunInputs> RunInputs::open(FileSystem& fs, const PretrainOptions& options
   std::string path;
   HW_ASSIGN_OR_RETURN(const std::optional<Json> manifest, read_manifest(fs, options.records, path));
   if (manifest) {
-    HW_RETURN_IF_ERROR(check_vocabulary(*manifest, vocabulary, path));
     try {
+      HW_RETURN_IF_ERROR(check_vocabulary(*manifest, vocabulary, path));
       tokenizer = tokenizer_of(*manifest);
     } catch (const nlohmann::detail::exception&) {
-      return fail(Code::kInvalidArgument, "{}: the options have another form than expected", path);
+      return fail_hint(Code::kInvalidArgument, "remove or rebuild it",
+                       "{} is not a manifest of `records build`", path);
     }
   }
   if (options.do_lower_case) {
@@ -105,6 +104,12 @@ PipelineOptions pipeline_options(const PretrainOptions& options, const ElectraCo
   pipeline.max_predictions = options.max_predictions_per_seq.value_or(1);
   pipeline.seed = static_cast<uint64_t>(options.seed);
   return pipeline;
+}
+
+int64_t saved_start_step(const Json& saved_meta) {
+  const auto step = saved_meta.find("start_step");
+  const bool valid = step != saved_meta.end() && step->is_number_integer();
+  return valid ? std::max<int64_t>(0, step->get<int64_t>()) : 0;
 }
 
 std::vector<std::string> changed_options(const Json& saved_meta, const Fields& fields) {
