@@ -15,7 +15,8 @@ namespace {
 constexpr size_t kBatchBytes = size_t{16} << 20;  // of lines counted at a time
 
 struct VocabTrainOptions {
-  std::string corpus_dir, output;
+  std::vector<std::string> corpus_dir;
+  std::string output;
   CorpusOptions corpus;
   VocabTrainerOptions trainer;
   std::vector<std::string> special_token;
@@ -24,7 +25,10 @@ struct VocabTrainOptions {
   std::optional<int64_t> threads;
 
   void describe(Fields& f) {
-    f("corpus_dir", corpus_dir, "folder of text files, or one file").required().value_name("DIR");
+    f("corpus_dir", corpus_dir,
+      "folder of text files, or one file; all that are given are counted together")
+        .required()
+        .value_name("DIR");
     f("output", output, "where to write the vocabulary, one token per line")
         .required()
         .value_name("FILE");
@@ -60,7 +64,11 @@ Result<WordCountOptions> count_options(const TokenizerOptions& tokenizer) {
 
 Result<> count_corpus(const VocabTrainOptions& options, WordCounts& counts) {
   FileSystem& fs = local_files();
-  HW_ASSIGN_OR_RETURN(const std::vector<CorpusFile> files, list_corpus(fs, options.corpus_dir));
+  std::vector<CorpusFile> files;
+  for (const std::string& place : options.corpus_dir) {
+    HW_ASSIGN_OR_RETURN(const std::vector<CorpusFile> found, list_corpus(fs, place));
+    files.insert(files.end(), found.begin(), found.end());
+  }
   int64_t total = 0, done = 0;
   for (const CorpusFile& file : files) total += file.size;
   Progress progress("counting words", total, "B");
@@ -93,7 +101,7 @@ Result<> count_corpus(const VocabTrainOptions& options, WordCounts& counts) {
   progress.finish();
   if (counts.distinct() == 0) {
     return fail_hint(Code::kInvalidArgument, "name a folder of text files", "{} holds no words",
-                     options.corpus_dir);
+                     fmt::join(options.corpus_dir, ", "));
   }
   return {};
 }
