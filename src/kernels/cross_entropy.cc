@@ -141,7 +141,7 @@ void logit_block(const VocabularyJob& job, const Chunk& chunk, int64_t m0, int64
 }
 
 // The running maximum of noisy logits of one row over a chunk. Both logarithms of the noise are
-// computed only where they can matter: s = l / temperature + g beats `best` only if
+// computed only where they can matter: l / temperature + g beats `best` only if
 // -ln(u + 1e-9) + 1e-9 < e^(l / temperature - best), and the left side is at least 1 - u.
 class Sampler {
  public:
@@ -149,48 +149,68 @@ class Sampler {
       : sampling_(*job.sampling),
         threefry_(job.sampling->key),
         chunk_(chunk),
-        first_(static_cast<int64_t>(row) * job.shape.vocabulary + chunk.begin) {}
+        first_(row * job.shape.vocabulary + chunk.begin) {}
 
-  // top: maximum of the logits of the chunk.
-  void run(const float* logits, int64_t span, float top, RowState& state) const {
-    const float inverse = 1.0f / sampling_.temperature;
+  // e[j] = e^((logits[j] - top) / temperature), zero beyond the chunk; top is a logit of this row
+  // that takes part in the draw.
+  void run(const float* logits, const float* e, int64_t span, float top, RowState& state) const {
     float bound = threshold(top, state.best);
-    for (int64_t j = 0; j < span; j += kLanes) {
-      const VecF u = uniforms(j);
-      const VecF e =
-          exp_bounded(hn::Mul(hn::Sub(hn::Load(F32(), logits + j), set(top)), set(inverse)));
-      // A margin over the rounding of both sides.
-      const VecF limit = hn::MulAdd(e, set(bound), set(1e-6f));
-      if (HWY_LIKELY(hn::AllFalse(F32(), hn::Lt(hn::Sub(set(1.0f), u), limit)))) continue;
-      if (update(logits + j, j, u, state)) bound = threshold(top, state.best);
-    }
+    for_vector_groups(span, [&](int64_t j, auto group, int64_t) HW_INLINE_ATTR {
+      constexpr int kCount = decltype(group)::value;
+      VecU m[kCount];  // u = m 2^-23
+      draws(j, m);
+      VecF slack = set(-1.0f);  // positive where a draw may win
+      for_each_vector(group, [&](auto v) HW_INLINE_ATTR {
+        const VecI rest = hn::Sub(hn::Set(I32(), 1 << 23), hn::BitCast(I32(), m[v]));
+        // A margin over the rounding of both sides.
+        const VecF limit =
+            hn::MulAdd(hn::Load(F32(), e + j + v * kLanes), set(bound), set(1e-6f * kDraws));
+        slack = hn::Max(slack, hn::Sub(limit, hn::ConvertTo(F32(), rest)));
+      });
+      if (HWY_LIKELY(hn::AllTrue(F32(), hn::Lt(slack, hn::Zero(F32()))))) return;
+      for_each_vector(group, [&](auto v) HW_INLINE_ATTR {
+        update(logits + j + v * kLanes, j + v * kLanes, m[v], state);
+      });
+      bound = threshold(top, state.best);
+    });
   }
 
  private:
+  static constexpr float kDraws = 8388608.0f;  // 2^23, the number of values of u
+
   float threshold(float top, float best) const {
     // The element with the top logit reaches at least top / temperature - 3.04.
     const float scaled = top / sampling_.temperature;
-    return 1.001f * std::exp(scaled - std::max(best, scaled - 4.0f));
+    return 1.001f * kDraws * std::exp(scaled - std::max(best, scaled - 4.0f));
   }
-  HWY_INLINE VecF uniforms(int64_t j) const {
-    if (sampling_.uniforms != nullptr)
-      return load_first(sampling_.uniforms + first_ + j, chunk_.size() - j);
-    VecU bits[1];
-    threefry_.bits(sampling_.offset + static_cast<uint64_t>(first_ + j), bits);
-    return uniform_from_bits(bits[0]);
+  template <int kCount>
+  HWY_INLINE void draws(int64_t j, VecU (&m)[kCount]) const {
+    const auto group = std::integral_constant<int, kCount>();
+    if (sampling_.uniforms == nullptr) {
+      threefry_.bits(sampling_.offset + static_cast<uint64_t>(first_ + j), m);
+      for_each_vector(group, [&](auto v) HW_INLINE_ATTR { m[v] = hn::ShiftRight<9>(m[v]); });
+    } else {
+      for_each_vector(group, [&](auto v) HW_INLINE_ATTR {
+        const VecF u = uniforms(j + v * kLanes, m[v]);
+        m[v] = hn::BitCast(U32(), hn::ConvertTo(I32(), hn::Mul(u, set(kDraws))));
+      });
+    }
   }
-  HWY_NOINLINE bool update(const float* logits, int64_t j, VecF u, RowState& state) const {
+  HWY_INLINE VecF uniforms(int64_t j, VecU m) const {
+    if (sampling_.uniforms == nullptr)
+      return hn::Mul(hn::ConvertTo(F32(), hn::BitCast(I32(), m)), set(1.0f / kDraws));
+    const int64_t count = chunk_.size() - j;
+    return count > 0 ? load_first(sampling_.uniforms + first_ + j, count) : hn::Zero(F32());
+  }
+  HWY_NOINLINE void update(const float* logits, int64_t j, VecU m, RowState& state) const {
     HWY_ALIGN float noisy[kLanes];
-    hn::Store(hn::Add(hn::Div(hn::Load(F32(), logits), set(sampling_.temperature)), gumbel(u)),
-              F32(), noisy);
-    bool better = false;
+    const VecF scaled = hn::Div(hn::Load(F32(), logits), set(sampling_.temperature));
+    hn::Store(hn::Add(scaled, gumbel(uniforms(j, m))), F32(), noisy);
     for (int64_t lane = 0; lane < std::min(kLanes, chunk_.size() - j); ++lane) {
       if (!(noisy[lane] > state.best)) continue;
       state.best = noisy[lane];
       state.arg_best = static_cast<int32_t>(chunk_.begin + j + lane);
-      better = true;
     }
-    return better;
   }
 
   const GumbelSampling& sampling_;
@@ -199,13 +219,29 @@ class Sampler {
   int64_t first_;  // index of the chunk's first draw
 };
 
+float max_of(const float* x, int64_t span) {
+  VecF most = hn::Load(F32(), x);
+  for (int64_t j = kLanes; j < span; j += kLanes) most = hn::Max(most, hn::Load(F32(), x + j));
+  return max_lanes(most);
+}
+
+// e[j] = e^((x[j] - top) * factor); returns the sum.
+float exponentials(const float* x, int64_t span, float top, float factor, float* e) {
+  VecF sum = hn::Zero(F32());
+  for (int64_t j = 0; j < span; j += kLanes) {
+    const VecF y = exp_bounded(hn::Mul(hn::Sub(hn::Load(F32(), x + j), set(top)), set(factor)));
+    sum = hn::Add(sum, y);
+    hn::Store(y, F32(), e + j);
+  }
+  return sum_lanes(sum);
+}
+
 // Takes one row of a chunk's logits into the state of the row.
 void add_to_state(const VocabularyJob& job, const Chunk& chunk, int64_t row, float* logits,
                   RowState& state) {
   const int64_t span = round_up(chunk.size(), kSliver);
-  VecF most = hn::Load(F32(), logits);
-  for (int64_t j = kLanes; j < span; j += kLanes) most = hn::Max(most, hn::Load(F32(), logits + j));
-  const float chunk_top = max_lanes(most);
+  HWY_ALIGN float e[kChunk];
+  const float chunk_top = max_of(logits, span);
   if (chunk_top > state.top) {
     state.sum *= std::exp(state.top - chunk_top);
     state.top = chunk_top;
@@ -213,16 +249,19 @@ void add_to_state(const VocabularyJob& job, const Chunk& chunk, int64_t row, flo
       state.arg_top = static_cast<int32_t>(chunk.begin +
                                            (std::find(logits, logits + span, chunk_top) - logits));
   }
-  VecF sum = hn::Zero(F32());
-  for (int64_t j = 0; j < span; j += kLanes)
-    sum = hn::Add(sum, exp_bounded(hn::Sub(hn::Load(F32(), logits + j), set(state.top))));
-  state.sum += sum_lanes(sum);
+  state.sum += exponentials(logits, span, state.top, 1.0f, e);
   const int64_t target = job.targets[row] - chunk.begin;
   const bool here = target >= 0 && target < chunk.size();
   if (here) job.target_logits[row] = logits[target];
   if (job.sampling == nullptr) return;
+  const Sampler sampler(job, chunk, row);
+  const float temperature = job.sampling->temperature;
+  if (temperature == 1.0f && !job.sampling->disallow_correct)
+    return sampler.run(logits, e, span, state.top, state);
   if (here && job.sampling->disallow_correct) logits[target] -= 1000.0f;
-  Sampler(job, chunk, row).run(logits, span, chunk_top, state);
+  const float top = max_of(logits, span);
+  exponentials(logits, span, top, 1.0f / temperature, e);
+  sampler.run(logits, e, span, top, state);
 }
 
 template <class Body>

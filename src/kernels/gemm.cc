@@ -18,10 +18,24 @@
 #define HEADWATER_KERNELS_GEMM_CC_
 namespace headwater::kernels {
 
-// One product, cut in k into blocks of kDepthBlock that are packed and multiplied one after the
-// other. Every task of a block (a rectangle of C) is computed by one thread.
-constexpr int64_t kDepthBlock = 1024;
-static_assert(kDepthBlock % kMaxDepth == 0);
+// One product, cut in k into blocks. While a block is multiplied, B of the next one is packed.
+// Every task of a block (a rectangle of C) is computed by one thread.
+constexpr int64_t kDepthBlock = 1024;               // a rectangle of C stays in L2 over its passes
+constexpr int64_t kTransposedDepthBlock = 256;      // sums are long: packed B stays in L2
+constexpr int64_t kMaxRows = 96;                    // of a task
+constexpr int64_t kPackedA = kMaxRows * kMaxDepth;  // floats
+static_assert(kDepthBlock % kMaxDepth == 0 && kTransposedDepthBlock % kMaxDepth == 0);
+static_assert(kMaxRows % kMaxTileRows == 0);
+
+constexpr int64_t depth_block(bool transpose_a) {
+  return transpose_a ? kTransposedDepthBlock : kDepthBlock;
+}
+
+// Part of the sum, with B packed as [kMaxDepth piece][sliver][depth][kSliver].
+struct DepthBlock {
+  int64_t k0, k1;
+  float* packed_b;
+};
 
 struct GemmJob {
   int64_t m, n, k;
@@ -31,13 +45,9 @@ struct GemmJob {
   float* c;
   int64_t ldc;
   Epilogue epilogue;
-  float* packed_a;         // [kMaxDepth piece][tile][depth][kTileRows], only when A is transposed
-  float* packed_b;         // [kMaxDepth piece][sliver][depth][kSliver]
-  int64_t k0 = 0, k1 = 0;  // the block at hand
+  float* packed_a = nullptr;  // [thread][kPackedA], only when A is transposed
 
-  int64_t padded_m() const { return round_up(m, kMaxTileRows); }
   int64_t padded_n() const { return round_up(n, kMaxSliver); }
-  bool last_block() const { return k1 == k; }
 };
 
 struct Rectangle {
@@ -52,66 +62,96 @@ namespace headwater::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Packs columns [n0, n1) of B, n0 a multiple of kMaxSliver.
-void gemm_pack_b(const GemmJob& job, int64_t n0, int64_t n1) {
-  for (int64_t p = job.k0; p < job.k1; p += kMaxDepth) {
-    const int64_t depth = std::min(kMaxDepth, job.k1 - p);
-    float* out = job.packed_b + (p - job.k0) * job.padded_n() + n0 * depth;
+// Packs columns [n0, n1) of a block of B, n0 a multiple of kMaxSliver.
+void gemm_pack_b(const GemmJob& job, const DepthBlock& block, int64_t n0, int64_t n1) {
+  for (int64_t p = block.k0; p < block.k1; p += kMaxDepth) {
+    const int64_t depth = std::min(kMaxDepth, block.k1 - p);
+    float* const out = block.packed_b + (p - block.k0) * job.padded_n() + n0 * depth;
     if (job.b.transposed)
       pack_columns(depth, n1 - n0, job.b.data + n0 * job.b.ld + p, job.b.ld, out);
     else pack_rows(depth, n1 - n0, job.b.data + p * job.b.ld + n0, job.b.ld, out);
   }
 }
 
-// Packs rows [m0, m1) of a transposed A, m0 a multiple of kMaxTileRows.
-void gemm_pack_a(const GemmJob& job, int64_t m0, int64_t m1) {
-  for (int64_t p = job.k0; p < job.k1; p += kMaxDepth) {
-    const int64_t depth = std::min(kMaxDepth, job.k1 - p);
-    pack_a(m1 - m0, depth, job.a.data + p * job.a.ld + m0, job.a.ld,
-           job.packed_a + (p - job.k0) * job.padded_m() + m0 * depth);
+// What the epilogue makes of v, elements from `at` of C.
+HWY_INLINE VecF finish_vector(const Epilogue& e, VecF v, VecF bias, int64_t at, int64_t count) {
+  v = hn::Add(v, bias);
+  if (e.gelu) {
+    const Gelu g = gelu(v);
+    v = g.value;
+    if (e.gelu_derivative) store_first(g.derivative, e.gelu_derivative + at, count);
   }
+  if (e.multiply) v = hn::Mul(v, load_first(e.multiply + at, count));
+  if (e.add) v = hn::Add(v, load_first(e.add + at, count));
+  return v;
 }
 
-// Epilogue of C[m0..m1, n..n+columns].
-void gemm_epilogue(const Epilogue& e, int64_t m0, int64_t m1, int64_t n, int64_t columns, float* c,
-                   int64_t ldc) {
+// C[m.., n..] = epilogue(tile + beta * C) for a tile [kTileRows, kSliver] of products.
+void finish_tile(const GemmJob& job, int64_t m, int64_t rows, int64_t n, int64_t columns,
+                 float beta, const float* tile) {
+  const Epilogue& e = job.epilogue;
   for (int64_t j = 0; j < columns; j += kLanes) {
     const int64_t count = std::min(kLanes, columns - j);
     const VecF bias = e.bias ? load_first(e.bias + n + j, count) : hn::Zero(F32());
-    for (int64_t i = m0; i < m1; ++i) {
-      const int64_t at = i * ldc + n + j;
-      VecF v = hn::Add(load_first(c + at, count), bias);
-      if (e.gelu) {
-        const Gelu g = gelu(v);
-        v = g.value;
-        if (e.gelu_derivative) store_first(g.derivative, e.gelu_derivative + at, count);
-      }
-      if (e.multiply) v = hn::Mul(v, load_first(e.multiply + at, count));
-      if (e.add) v = hn::Add(v, load_first(e.add + at, count));
-      store_first(v, c + at, count);
+    for (int64_t i = 0; i < rows; ++i) {
+      const int64_t at = (m + i) * job.ldc + n + j;
+      VecF v = hn::Load(F32(), tile + i * kSliver + j);
+      if (beta != 0.0f) v = hn::MulAdd(set(beta), load_first(job.c + at, count), v);
+      store_first(finish_vector(e, v, bias, at, count), job.c + at, count);
     }
   }
 }
 
-void gemm_rectangle(const GemmJob& job, const Rectangle& r, bool has_epilogue) {
-  for (int64_t p = job.k0; p < job.k1; p += kMaxDepth) {
-    const int64_t depth = std::min(kMaxDepth, job.k1 - p);
+// Rows [m0, m1) of one sliver of C in the last pass over k: through the epilogue, tile by tile.
+template <Walk kWalk>
+void finish_sliver(const GemmJob& job, int64_t m0, int64_t m1, int64_t n, int64_t columns,
+                   int64_t depth, PanelA a, const float* b, float beta) {
+  HWY_ALIGN float tile[kTileRows * kSliver];
+  for (int64_t m = m0; m < m1; m += kTileRows, a.data += a.tile_step) {
+    const int64_t rows = std::min(kTileRows, m1 - m);
+    sliver_gemm<kWalk>(rows, kSliver, depth, a, b, job.alpha, 0.0f, tile, kSliver);
+    finish_tile(job, m, rows, n, columns, beta, tile);
+  }
+}
+
+// k == 0: nothing but beta and the epilogue.
+void finish_without_product(const GemmJob& job) {
+  HWY_ALIGN const float zeros[kTileRows * kSliver] = {};
+  for (int64_t m = 0; m < job.m; m += kTileRows)
+    for (int64_t n = 0; n < job.n; n += kSliver)
+      finish_tile(job, m, std::min(kTileRows, job.m - m), n, std::min(kSliver, job.n - n), job.beta,
+                  zeros);
+}
+
+template <Walk kWalk>
+void rectangle_pass(const GemmJob& job, const Rectangle& r, int64_t depth, PanelA a,
+                    const float* packed_b, float beta, bool finish) {
+  for (int64_t n = r.n0; n < r.n1; n += kSliver) {
+    const int64_t columns = std::min(kSliver, r.n1 - n);
+    const float* const b = packed_b + n * depth;
+    if (finish) finish_sliver<kWalk>(job, r.m0, r.m1, n, columns, depth, a, b, beta);
+    else
+      sliver_gemm<kWalk>(r.m1 - r.m0, columns, depth, a, b, job.alpha, beta,
+                         job.c + r.m0 * job.ldc + n, job.ldc);
+  }
+}
+
+// A rectangle of C, over a block of k. A transposed A is packed here, by the thread that multiplies
+// it.
+void gemm_rectangle(const GemmJob& job, const DepthBlock& block, const Rectangle& r,
+                    bool has_epilogue, float* packed_a) {
+  for (int64_t p = block.k0; p < block.k1; p += kMaxDepth) {
+    const int64_t depth = std::min(kMaxDepth, block.k1 - p);
     const float beta = p == 0 ? job.beta : 1.0f;
     const bool finish = has_epilogue && p + depth == job.k;
-    const float* b = job.packed_b + (p - job.k0) * job.padded_n();
-    for (int64_t j = r.n0; j < r.n1; j += kSliver) {
-      const int64_t columns = std::min(kSliver, r.n1 - j);
-      float* c = job.c + r.m0 * job.ldc + j;
-      if (job.a.transposed) {
-        const float* a = job.packed_a + (p - job.k0) * job.padded_m() + r.m0 * depth;
-        sliver_gemm<Walk::kColumns>(r.m1 - r.m0, columns, depth, PanelA::packed(a, depth),
-                                    b + j * depth, job.alpha, beta, c, job.ldc);
-      } else {
-        const float* a = job.a.data + r.m0 * job.a.ld + p;
-        sliver_gemm<Walk::kRows>(r.m1 - r.m0, columns, depth, PanelA::rows(a, job.a.ld),
-                                 b + j * depth, job.alpha, beta, c, job.ldc);
-      }
-      if (finish) gemm_epilogue(job.epilogue, r.m0, r.m1, j, columns, job.c, job.ldc);
+    const float* const b = block.packed_b + (p - block.k0) * job.padded_n();
+    if (job.a.transposed) {
+      pack_a(r.m1 - r.m0, depth, job.a.data + p * job.a.ld + r.m0, job.a.ld, packed_a);
+      rectangle_pass<Walk::kColumns>(job, r, depth, PanelA::packed(packed_a, depth), b, beta,
+                                     finish);
+    } else {
+      const PanelA a = PanelA::rows(job.a.data + r.m0 * job.a.ld + p, job.a.ld);
+      rectangle_pass<Walk::kRows>(job, r, depth, a, b, beta, finish);
     }
   }
 }
@@ -123,67 +163,70 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace headwater::kernels {
-HWY_EXPORT(gemm_pack_a);
 HWY_EXPORT(gemm_pack_b);
 HWY_EXPORT(gemm_rectangle);
-HWY_EXPORT(gemm_epilogue);
+HWY_EXPORT(finish_without_product);
 namespace {
 
-// Rectangles of C: chosen by the shape alone. Large ones reuse the packed operands best; enough of
-// them keep many threads busy.
+// Rectangles of C. How it is cut decides speed only: an element is the same sum in any rectangle.
 struct Grid {
-  int64_t rows = 96, columns = 512;
+  int64_t rows, columns;
 
   int64_t size(int64_t m, int64_t n) const { return ceil_div(m, rows) * ceil_div(n, columns); }
+  // Time of the busiest thread, in cycles per unit of k: products, B from L2, and packing of A.
+  int64_t cost(int64_t m, int64_t n, bool transpose_a) const {
+    const int64_t task = rows * columns / 16 + columns / 5 + (transpose_a ? rows / 2 : 0) + 8;
+    return ceil_div(size(m, n), num_threads()) * task;
+  }
 };
 
-Grid choose_grid(int64_t m, int64_t n) {
-  constexpr int64_t kEnough = 40;
-  Grid grid;
-  while (grid.size(m, n) < kEnough && grid.columns > 64) grid.columns /= 2;
-  while (grid.size(m, n) < kEnough && grid.rows > 24) grid.rows /= 2;
-  return grid;
-}
-
-bool is_small(const GemmJob& job) { return job.m * job.n * job.k < 100'000; }
-
-// k == 0: only beta and the epilogue are left.
-void without_product(const GemmJob& job) {
-  for (int64_t i = 0; i < job.m; ++i)
-    for (int64_t j = 0; j < job.n; ++j) {
-      float& c = job.c[i * job.ldc + j];
-      c = job.beta == 0.0f ? 0.0f : job.beta * c;
+Grid choose_grid(int64_t m, int64_t n, bool transpose_a) {
+  Grid best{kMaxRows, 512};
+  for (const int64_t rows : {96, 48, 24, 12})
+    for (const int64_t columns : {512, 256, 128, 64}) {
+      const Grid grid{rows, columns};
+      if (grid.cost(m, n, transpose_a) < best.cost(m, n, transpose_a)) best = grid;
     }
-  HWY_DYNAMIC_DISPATCH(gemm_epilogue)(job.epilogue, 0, job.m, 0, job.n, job.c, job.ldc);
+  return best;
 }
 
-void run_block(const GemmJob& job, const Grid& grid, bool has_epilogue) {
-  const bool small = is_small(job);
-  parallel_for(job.n, small ? job.n : 2 * kMaxSliver, [&](int64_t n0, int64_t n1) {
-    HWY_DYNAMIC_DISPATCH(gemm_pack_b)(job, n0, n1);
-  });
-  if (job.a.transposed)
-    parallel_for(job.m, small ? job.m : 5 * kMaxTileRows, [&](int64_t m0, int64_t m1) {
-      HWY_DYNAMIC_DISPATCH(gemm_pack_a)(job, m0, m1);
-    });
-  const int64_t across = ceil_div(job.n, grid.columns);
-  const int64_t count = grid.size(job.m, job.n);
-  parallel_for(count, small ? count : 1, [&](int64_t begin, int64_t end) {
+// Multiplies block `now` (unless empty) and packs block `next` (unless empty), in one parallel
+// loop.
+void run_block(const GemmJob& job, const Grid& grid, const DepthBlock& now, const DepthBlock& next,
+               bool has_epilogue) {
+  constexpr int64_t kPackColumns = 2 * kMaxSliver;
+  const int64_t packs = next.k0 < next.k1 ? ceil_div(job.n, kPackColumns) : 0;
+  const int64_t products = now.k0 < now.k1 ? grid.size(job.m, job.n) : 0;
+  const int64_t across = ceil_div(job.n, grid.columns), all = packs + products;
+  const bool small = job.m * job.n * job.k < 100'000;
+  parallel_for(all, small ? all : 1, [&](int64_t begin, int64_t end) {
+    float* const packed_a = job.packed_a + thread_index() * kPackedA;
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t m0 = task / across * grid.rows, n0 = task % across * grid.columns;
+      if (task < packs) {
+        const int64_t n0 = task * kPackColumns;
+        HWY_DYNAMIC_DISPATCH(gemm_pack_b)(job, next, n0, std::min(job.n, n0 + kPackColumns));
+        continue;
+      }
+      const int64_t m0 = (task - packs) / across * grid.rows;
+      const int64_t n0 = (task - packs) % across * grid.columns;
       const Rectangle r{m0, std::min(job.m, m0 + grid.rows), n0,
                         std::min(job.n, n0 + grid.columns)};
-      HWY_DYNAMIC_DISPATCH(gemm_rectangle)(job, r, has_epilogue);
+      HWY_DYNAMIC_DISPATCH(gemm_rectangle)(job, now, r, has_epilogue, packed_a);
     }
   });
+}
+
+// Floats of one packed block of B.
+int64_t packed_b_size(int64_t n, int64_t k, bool transpose_a) {
+  return std::min(k, depth_block(transpose_a)) * round_up(n, kMaxSliver);
 }
 
 }  // namespace
 
-int64_t gemm_workspace_bytes(int64_t m, int64_t n, int64_t k, bool transpose_a) {
-  const int64_t depth = std::min(k, kDepthBlock);
-  const int64_t a = transpose_a ? depth * round_up(m, kMaxTileRows) : 0;
-  return floats_to_bytes(a) + floats_to_bytes(depth * round_up(n, kMaxSliver));
+int64_t gemm_workspace_bytes(int64_t /*m*/, int64_t n, int64_t k, bool transpose_a) {
+  const int64_t a = transpose_a ? num_threads() * kPackedA : 0;
+  const int64_t blocks = k > depth_block(transpose_a) ? 2 : 1;
+  return floats_to_bytes(a) + blocks * floats_to_bytes(packed_b_size(n, k, transpose_a));
 }
 
 void gemm(int64_t m, int64_t n, int64_t k, float alpha, const Operand& a, const Operand& b,
@@ -191,16 +234,21 @@ void gemm(int64_t m, int64_t n, int64_t k, float alpha, const Operand& a, const 
   ensure_isa();
   if (m <= 0 || n <= 0) return;
   Workspace memory(workspace);
-  GemmJob job{m, n, k, alpha, a, b, beta, c, ldc, epilogue, nullptr, nullptr};
-  const int64_t depth = std::min(k, kDepthBlock);
-  if (a.transposed) job.packed_a = memory.take<float>(depth * job.padded_m());
-  job.packed_b = memory.take<float>(depth * job.padded_n());
+  GemmJob job{m, n, k, alpha, a, b, beta, c, ldc, epilogue};
+  // Without a transposed A nothing is taken and the pointer is not used.
+  job.packed_a = memory.take<float>(a.transposed ? num_threads() * kPackedA : 0);
+  const int64_t depth = depth_block(a.transposed), size = packed_b_size(n, k, a.transposed);
+  float* const first = memory.take<float>(size);
+  float* const second = k > depth ? memory.take<float>(size) : nullptr;
   const bool has_epilogue = epilogue.bias || epilogue.gelu || epilogue.multiply || epilogue.add;
-  const Grid grid = choose_grid(m, n);
-  if (k <= 0) without_product(job);
-  for (; job.k0 < k; job.k0 = job.k1) {
-    job.k1 = std::min(k, job.k0 + kDepthBlock);
-    run_block(job, grid, has_epilogue);
+  const Grid grid = choose_grid(m, n, a.transposed);
+  if (k <= 0) return HWY_DYNAMIC_DISPATCH(finish_without_product)(job);
+  DepthBlock now{0, 0, second};
+  while (now.k0 < k) {
+    const DepthBlock next{now.k1, std::min(k, now.k1 + depth),
+                          now.packed_b == first ? second : first};
+    run_block(job, grid, now, next, has_epilogue);
+    now = now.k1 == k ? DepthBlock{k, k, nullptr} : next;
   }
 }
 

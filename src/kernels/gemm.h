@@ -28,7 +28,7 @@ struct Epilogue {
   const float* add = nullptr;        // v += add[m,n]
 };
 
-// Bytes of workspace (64-byte aligned) that gemm wants for these sizes. Valid for any thread count.
+// Bytes of workspace (64-byte aligned) that gemm wants for these sizes on num_threads() threads.
 int64_t gemm_workspace_bytes(int64_t m, int64_t n, int64_t k, bool transpose_a = false);
 
 // C[m,n] = epilogue(alpha * op(A)[m,k] op(B)[k,n] + beta * C). C is not read when beta is 0 and

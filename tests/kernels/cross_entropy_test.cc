@@ -154,7 +154,11 @@ void check_samples(const Problem& p, GumbelSampling sampling) {
 }
 
 TEST(GumbelSampling, EqualsThePlainDefinition) {
-  const Problem flat(40, 3, 3001, true), peaked(40, 30, 3001, true);
+  Problem flat(40, 3, 3001, true), peaked(40, 30, 3001, true);
+  for (size_t m = 0; m < 20; ++m) {  // targets far above everything else
+    peaked.targets[m] = static_cast<int32_t>(m);
+    peaked.bias[m] = 300.0f;
+  }
   for (const float temperature : {1.0f, 0.5f, 2.0f})
     for (const bool disallow : {false, true}) {
       const GumbelSampling sampling{Key::from_seed(3), 77, temperature, disallow};
