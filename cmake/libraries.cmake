@@ -20,14 +20,11 @@ hw_require_header(tl/expected.hpp libexpected-dev)
 hw_require_header(nlohmann/json.hpp nlohmann-json3-dev)
 hw_require_header(hwy/highway.h libhwy-dev)
 hw_require_header(zstd.h libzstd-dev)
-hw_require_header(dnnl.h libdnnl-dev)
 find_library(HW_ZSTD zstd REQUIRED)
 find_library(HW_HWY hwy REQUIRED)
-# Not by its CMake package: that one asks for OpenCL headers, which a CPU program does not need.
-find_library(HW_DNNL dnnl REQUIRED)
 
 # What a module links besides the modules that modules.txt names.
 set(HW_LIBRARIES_base fmt::fmt spdlog::spdlog OpenMP::OpenMP_CXX Threads::Threads OpenSSL::Crypto)
 set(HW_LIBRARIES_io ZLIB::ZLIB LibLZMA::LibLZMA ${HW_ZSTD})
 set(HW_LIBRARIES_text ICU::uc ICU::i18n)
-set(HW_LIBRARIES_kernels ${HW_DNNL} ${HW_HWY})
+set(HW_LIBRARIES_kernels ${HW_HWY})
