@@ -34,10 +34,10 @@ Verb make_evaluate_verb() {
        .description =
            "Masked-language-model and replaced-token-detection metrics, dropout off. Without "
            "--records, the part of the run's records that training never saw.\n\n"
-           "masked_lm_accuracy   share of the masked tokens that the generator's best guess hits\n"
-           "disc_auc             chance that a replaced token is ranked above an original one\n"
-           "disc_base_entropy    the discriminator's loss if it knew nothing but the share of "
-           "replaced tokens",
+           "masked_lm_accuracy is the share of the masked tokens that the generator's best guess "
+           "hits, disc_auc the chance that a replaced token is ranked above an original one, "
+           "disc_base_entropy the loss of a discriminator that knows nothing but the share of "
+           "replaced tokens.",
        .examples = {{"headwater evaluate --checkpoint run", "the latest checkpoint of a run"},
                     {"headwater evaluate --checkpoint run --records 'chat/*.tfrecord*' --json",
                      "on other text"}}},

@@ -76,7 +76,8 @@ inline void on_every_isa(const std::function<Floats()>& kernel,
       set_num_threads(threads);
       const Floats many = kernel();
       ASSERT_EQ(one.size(), many.size());
-      ASSERT_EQ(0, std::memcmp(one.data(), many.data(), one.size() * sizeof(float)))
+      ASSERT_TRUE(one.empty() ||
+                  std::memcmp(one.data(), many.data(), one.size() * sizeof(float)) == 0)
           << "other bits on " << threads << " threads";
     }
   }
