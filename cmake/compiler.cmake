@@ -20,5 +20,7 @@ endif()
 
 find_program(HW_CCACHE ccache)
 if(HW_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${HW_CCACHE})
+  # pch_defines and time_macros: without them ccache does not keep what a precompiled header went into.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+    ${HW_CCACHE})
 endif()

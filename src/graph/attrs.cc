@@ -17,15 +17,6 @@ const T& get(const std::map<std::string, AttrValue, std::less<>>& values, std::s
   return *value;
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 std::string value_text(const AttrValue& value) {
   if (const bool* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
   if (const int64_t* i = std::get_if<int64_t>(&value)) return fmt::format("{}", *i);
@@ -34,11 +25,20 @@ std::string value_text(const AttrValue& value) {
     const std::string text = fmt::format("{}", *d);
     return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
   }
-  if (const std::string* s = std::get_if<std::string>(&value)) return quoted(*s);
+  if (const std::string* s = std::get_if<std::string>(&value)) return quoted_text(*s);
   return fmt::format("[{}]", fmt::join(std::get<std::vector<int64_t>>(value), ", "));
 }
 
 }  // namespace
+
+std::string quoted_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || c == '\n') out += '\\';
+    out += c == '\n' ? 'n' : c;
+  }
+  return out + "\"";
+}
 
 bool Attrs::get_bool(std::string_view name) const {
   return get<bool>(values_, name, "a truth value");

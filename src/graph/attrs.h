@@ -10,6 +10,9 @@
 
 namespace headwater {
 
+// The text in quotes, on one line: quotes, backslashes and line ends are escaped.
+std::string quoted_text(std::string_view text);
+
 using AttrValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
 
 // A small sorted map. get_*() throws GraphError when the attribute is missing or of another type:

@@ -39,12 +39,52 @@ std::vector<Type> infer_input(const InferContext& c) {
   return {};
 }
 
+// "scope: op(operand types): "
+std::string call_text(std::string_view scope, const Op& op, const std::vector<Value>& inputs) {
+  std::string text;
+  if (!scope.empty()) text = fmt::format("{}: ", scope);
+  text += fmt::format("{}(", op.name);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + inputs[i].type().text();
+  }
+  return text + "): ";
+}
+
+std::vector<Type> infer_types(std::string_view scope, const Op& op,
+                              const std::vector<Value>& inputs, const Attrs& attrs) {
+  try {
+    std::vector<Type> outputs = op.infer(InferContext{types_of(inputs), attrs});
+    for (const Type& type : outputs) {
+      if (!type.is_valid()) throw GraphError(fmt::format("no value can be {}", type.text()));
+    }
+    return outputs;
+  } catch (const GraphError& e) {
+    throw GraphError(call_text(scope, op, inputs) + e.what());
+  }
+}
+
+// Extents not negative, not more than kMaxElements elements; an extent of 0 excuses no other one.
+bool is_bounded(const Shape& shape) {
+  int64_t count = 1;
+  for (const int64_t extent : shape) {
+    if (extent < 0 || std::max<int64_t>(extent, 1) > kMaxElements / count) return false;
+    count *= std::max<int64_t>(extent, 1);
+  }
+  return true;
+}
+
 }  // namespace
 
 const Op kInputOp = {.name = "input", .infer = infer_input};
 
 std::string Type::text() const {
   return fmt::format("{}[{}]", dtype_name(dtype), fmt::join(shape, ","));
+}
+
+bool Type::is_valid() const {
+  const bool computable =
+      dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kU32 || dtype == DType::kPred;
+  return computable && is_bounded(shape);
 }
 
 const Type& Value::type() const {
@@ -60,10 +100,7 @@ int64_t Value::dim(int64_t axis) const {
 }
 
 void InferContext::require(bool condition, std::string_view message) const {
-  if (condition) return;
-  std::string operands;
-  for (const Type& type : inputs) operands += (operands.empty() ? "" : ", ") + type.text();
-  throw GraphError(fmt::format("{}({}): {}", op, operands, message));
+  if (!condition) throw GraphError(std::string(message));
 }
 
 void InferContext::require_count(size_t count) const {
@@ -86,7 +123,21 @@ void InferContext::require_same_type(size_t i, size_t j) const {
   }
 }
 
+void InferContext::require_shape(const Shape& shape) const {
+  if (!is_bounded(shape)) require(false, fmt::format("no value has shape {}", shape_text(shape)));
+}
+
+void Graph::require_own(Value value, std::string_view user) const {
+  const bool own = value.valid() && &value.graph() == this && value.node() >= 0 &&
+                   value.node() < static_cast<int32_t>(nodes_.size()) && value.output() >= 0 &&
+                   value.output() < static_cast<int32_t>(node(value.node()).outputs.size());
+  if (!own) throw GraphError(fmt::format("{}: not a value of this graph", user));
+}
+
 Value Graph::input(std::string name, Type type, bool is_state) {
+  if (!type.is_valid()) {
+    throw GraphError(fmt::format("input {}: no value can be {}", name, type.text()));
+  }
   if (!input_by_name_.emplace(name, inputs_.size()).second) {
     throw GraphError(fmt::format("input {} exists already", name));
   }
@@ -98,11 +149,7 @@ Value Graph::input(std::string name, Type type, bool is_state) {
 }
 
 std::vector<Value> Graph::call(const Op& op, std::vector<Value> inputs, Attrs attrs) {
-  for (const Value& value : inputs) {
-    if (!value.valid() || &value.graph() != this) {
-      throw GraphError(fmt::format("{}: an operand belongs to another graph", op.name));
-    }
-  }
+  for (const Value& value : inputs) require_own(value, op.name);
   const size_t hash = hash_call(op, inputs, attrs);
   for (auto [it, end] = by_hash_.equal_range(hash); it != end; ++it) {
     const Node& other = node(it->second);
@@ -110,13 +157,7 @@ std::vector<Value> Graph::call(const Op& op, std::vector<Value> inputs, Attrs at
       return outputs_of(*this, it->second);
     }
   }
-  std::vector<Type> outputs;
-  try {
-    outputs = op.infer(InferContext{op.name, types_of(inputs), attrs});
-  } catch (const GraphError& e) {
-    throw GraphError(scope_.empty() ? std::string(e.what())
-                                    : fmt::format("{}: {}", scope_, e.what()));
-  }
+  std::vector<Type> outputs = infer_types(scope_, op, inputs, attrs);
   const auto id = static_cast<int32_t>(nodes_.size());
   nodes_.push_back(Node{&op, std::move(inputs), std::move(attrs), std::move(outputs), scope_});
   by_hash_.emplace(hash, id);
@@ -124,6 +165,7 @@ std::vector<Value> Graph::call(const Op& op, std::vector<Value> inputs, Attrs at
 }
 
 void Graph::output(std::string name, Value value) {
+  require_own(value, name);
   const auto same = [&](const GraphOutput& o) { return o.name == name; };
   if (std::any_of(outputs_.begin(), outputs_.end(), same)) {
     throw GraphError(fmt::format("output {} exists already", name));
@@ -132,11 +174,17 @@ void Graph::output(std::string name, Value value) {
 }
 
 void Graph::update(Value state_input, Value value) {
+  require_own(state_input, "update");
+  require_own(value, "update");
   const GraphInput* input = input_of(state_input);
   if (input == nullptr || !input->is_state) throw GraphError("only a state input can be updated");
   if (input->value.type() != value.type()) {
     throw GraphError(fmt::format("update of {} changes its type from {} to {}", input->name,
                                  input->value.type().text(), value.type().text()));
+  }
+  const auto same = [&](const StateUpdate& u) { return u.input == state_input; };
+  if (std::any_of(updates_.begin(), updates_.end(), same)) {
+    throw GraphError(fmt::format("{} is updated twice", input->name));
   }
   updates_.push_back({state_input, value});
 }
@@ -161,9 +209,8 @@ void verify(const Graph& graph) {
       }
     }
     if (node.op == &kInputOp) continue;
-    const auto types =
-        node.op->infer(InferContext{node.op->name, types_of(node.inputs), node.attrs});
-    if (types != node.outputs) {
+    const std::string place = fmt::format("node {}", id);
+    if (infer_types(place, *node.op, node.inputs, node.attrs) != node.outputs) {
       throw GraphError(
           fmt::format("node {} ({}) has other types than its operator gives", id, node.op->name));
     }

@@ -31,6 +31,9 @@ class GraphError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Far beyond any memory, and small enough that no arithmetic on sizes overflows.
+constexpr int64_t kMaxElements = int64_t{1} << 40;
+
 struct Type {
   DType dtype = DType::kF32;
   Shape shape;
@@ -39,6 +42,9 @@ struct Type {
   int64_t byte_size() const { return size() * dtype_size(dtype); }
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
   std::string text() const;  // f32[32,128]
+  // False for types that no value can have: other dtypes than f32, i32, u32 and pred, negative
+  // extents, more than kMaxElements elements.
+  bool is_valid() const;
   friend bool operator==(const Type&, const Type&) = default;
 };
 
@@ -100,14 +106,16 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  // Names are unique over all inputs.
+  // Names are unique over all inputs. Like all that build: throws GraphError.
   Value input(std::string name, Type type, bool is_state = false);
   // Calls an operator; returns its outputs.
   std::vector<Value> call(const Op& op, std::vector<Value> inputs, Attrs attrs = {});
   Value call1(const Op& op, std::vector<Value> inputs, Attrs attrs = {}) {
     return call(op, std::move(inputs), std::move(attrs))[0];
   }
+  // Names are unique over all outputs.
   void output(std::string name, Value value);
+  // At most once for each state input.
   void update(Value state_input, Value value);
 
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -116,7 +124,7 @@ class Graph {
   const std::vector<GraphOutput>& outputs() const { return outputs_; }
   const std::vector<StateUpdate>& updates() const { return updates_; }
   const GraphInput* find_input(std::string_view name) const;
-  // The input that a value is, or null.
+  // The input that a value of this graph is, or null.
   const GraphInput* input_of(Value value) const;
 
   // Scope path of the nodes that are being added ("discriminator/encoder/layer/3").
@@ -124,6 +132,8 @@ class Graph {
   const std::string& scope() const { return scope_; }
 
  private:
+  void require_own(Value value, std::string_view user) const;
+
   std::vector<Node> nodes_;
   std::vector<GraphInput> inputs_;
   std::vector<GraphOutput> outputs_;
@@ -138,14 +148,14 @@ class Graph {
 void verify(const Graph& graph);
 
 // A readable form that parse_graph() reads back to an equal graph. `find_op` looks an operator up
-// by name and returns null for an unknown one. parse_graph() throws GraphError with the line
-// number.
+// by name and returns null for an unknown one. parse_graph() wants an empty graph; what it throws
+// begins with the line number.
 std::string print_graph(const Graph& graph);
 void parse_graph(std::string_view text, const Op* (*find_op)(std::string_view), Graph& into);
 
 // Copies into an empty graph what outputs and updates need (dead-code elimination). Nodes for which
-// `replace` returns values are replaced by them: it sees the node and its already copied inputs,
-// and adds to `into`.
+// `replace` returns values are replaced by them (of the same types): it sees the node and its
+// already copied inputs, and adds to `into`.
 using Replacement = std::function<std::optional<std::vector<Value>>(
     const Node& node, const std::vector<Value>& inputs, Graph& into)>;
 void rewrite(const Graph& from, Graph& into, const Replacement& replace = nullptr);

@@ -14,20 +14,22 @@
 
 namespace headwater {
 
-// What infer() sees: types of the operands and the attributes.
+// What infer() sees: types of the operands and the attributes. What it throws says only what is
+// wrong: the graph puts scope, operator and operand types in front.
 struct InferContext {
-  std::string_view op;
   std::vector<Type> inputs;
   const Attrs& attrs;
 
   const Type& in(size_t i) const { return inputs[i]; }
   const Shape& shape(size_t i) const { return inputs[i].shape; }
-  // Throws GraphError "op(operand types): message" when the condition does not hold.
+  // Throws GraphError when the condition does not hold.
   void require(bool condition, std::string_view message) const;
   void require_count(size_t count) const;
   void require_dtype(size_t i, DType dtype) const;
   void require_rank(size_t i, int64_t rank) const;
   void require_same_type(size_t i, size_t j) const;
+  // A shape that an attribute gives: extents not negative, at most kMaxElements elements.
+  void require_shape(const Shape& shape) const;
 };
 
 // What vjp() sees: the call and the gradient of each output (invalid where nothing depends on it).

@@ -39,6 +39,14 @@ std::vector<bool> live_nodes(const Graph& graph) {
   return live;
 }
 
+void require_types(const Node& node, const std::vector<Value>& values) {
+  const bool same =
+      std::equal(values.begin(), values.end(), node.outputs.begin(), node.outputs.end(),
+                 [](const Value& value, const Type& type) { return value.type() == type; });
+  if (!same)
+    throw GraphError(fmt::format("{} is replaced by values of other types", node.op->name));
+}
+
 bool is_expanded(const Op& op, bool (*keep)(const Op&)) {
   return op.decompose != nullptr && (keep == nullptr || !keep(op));
 }
@@ -85,9 +93,11 @@ void rewrite(const Graph& from, Graph& into, const Replacement& replace) {
     std::vector<Value> inputs = copies.of(node.inputs);
     std::optional<std::vector<Value>> replaced;
     if (replace != nullptr) replaced = replace(node, inputs, into);
+    if (replaced) require_types(node, *replaced);
     copies.set(
         id, replaced ? std::move(*replaced) : into.call(*node.op, std::move(inputs), node.attrs));
   }
+  into.set_scope("");
   for (const GraphOutput& output : from.outputs())
     into.output(output.name, copies.of(output.value));
   for (const StateUpdate& update : from.updates()) {
@@ -96,11 +106,15 @@ void rewrite(const Graph& from, Graph& into, const Replacement& replace) {
 }
 
 void decompose(const Graph& from, Graph& into, bool (*keep)(const Op& op)) {
-  rewrite(from, into, [keep](const Node& node, const std::vector<Value>& inputs, Graph& target) {
-    std::optional<std::vector<Value>> result;
-    if (is_expanded(*node.op, keep)) result = expand(*node.op, inputs, node.attrs, keep, target);
-    return result;
-  });
+  Graph expanded;
+  rewrite(from, expanded,
+          [keep](const Node& node, const std::vector<Value>& inputs, Graph& target) {
+            std::optional<std::vector<Value>> result;
+            if (is_expanded(*node.op, keep))
+              result = expand(*node.op, inputs, node.attrs, keep, target);
+            return result;
+          });
+  rewrite(expanded, into);  // without the results of decompositions that nobody asks for
 }
 
 }  // namespace headwater

@@ -25,14 +25,13 @@ std::string types_text(const std::vector<Type>& types) {
   return text + ")";
 }
 
-// A cursor over one line; every expectation that fails names the line.
+// A cursor over one line; an expectation that fails throws.
 class LineReader {
  public:
-  LineReader(std::string_view line, int64_t number) : rest_(line), number_(number) {}
+  explicit LineReader(std::string_view line) : rest_(line) {}
 
-  [[noreturn]] void error(std::string_view what) const {
-    throw GraphError(fmt::format("graph text line {}: {}", number_, what));
-  }
+  // parse_graph() puts the line number in front, of these and of what the graph itself throws.
+  [[noreturn]] static void error(std::string_view what) { throw GraphError(std::string(what)); }
   void skip_blanks() {
     while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
   }
@@ -73,12 +72,15 @@ class LineReader {
     expect("\"");
     std::string out;
     while (!rest_.empty() && rest_.front() != '"') {
-      if (rest_.front() == '\\') rest_.remove_prefix(1);
+      const bool escaped = rest_.front() == '\\';
+      if (escaped) rest_.remove_prefix(1);
       if (rest_.empty()) break;
-      out += rest_.front();
+      out += escaped && rest_.front() == 'n' ? '\n' : rest_.front();
       rest_.remove_prefix(1);
     }
-    expect("\"");
+    // Not expect(): blanks inside the quotes belong to the text.
+    if (rest_.empty()) error("the text has no end");
+    rest_.remove_prefix(1);
     return out;
   }
   std::vector<int64_t> integers(std::string_view close) {
@@ -117,7 +119,6 @@ class LineReader {
 
  private:
   std::string_view rest_;
-  int64_t number_;
 };
 
 class GraphReader {
@@ -154,6 +155,7 @@ class GraphReader {
   void read_node(LineReader& line) {
     line.expect("%");
     const int64_t id = line.integer();
+    if (nodes_.contains(id)) line.error(fmt::format("%{} is defined twice", id));
     line.expect(":");
     std::vector<Type> types;
     if (line.accept("(")) {
@@ -166,7 +168,10 @@ class GraphReader {
     line.expect("=");
     const bool is_state = line.accept("state ");
     if (is_state || line.accept("feed ")) {
-      nodes_[id] = {graph_.input(line.quoted(), types[0], is_state)};
+      if (types.size() != 1) line.error("an input has one type");
+      std::string name = line.quoted();
+      read_scope(line);
+      nodes_[id] = {graph_.input(std::move(name), types[0], is_state)};
       return;
     }
     nodes_[id] = read_call(line);
@@ -189,14 +194,17 @@ class GraphReader {
     if (line.accept("{")) {
       do {
         std::string key = line.word();
+        if (attrs.has(key)) line.error(fmt::format("attribute {} is given twice", key));
         line.expect("=");
         attrs.set(std::move(key), line.attribute());
       } while (line.accept(","));
       line.expect("}");
     }
-    graph_.set_scope(line.accept("@") ? line.quoted() : "");
+    read_scope(line);
     return graph_.call(*op, std::move(inputs), std::move(attrs));
   }
+
+  void read_scope(LineReader& line) { graph_.set_scope(line.accept("@") ? line.quoted() : ""); }
 
   const Op* (*find_op_)(std::string_view);
   Graph& graph_;
@@ -212,19 +220,19 @@ std::string print_graph(const Graph& graph) {
     text += fmt::format("%{}: {} = ", id, types_text(node.outputs));
     if (node.op == &kInputOp) {
       const GraphInput* input = graph.find_input(node.attrs.get_text("name"));
-      text += fmt::format("{} \"{}\"\n", input->is_state ? "state" : "feed", input->name);
-      continue;
+      text += fmt::format("{} {}", input->is_state ? "state" : "feed", quoted_text(input->name));
+    } else {
+      text += std::string(node.op->name) + "(";
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        text += (i == 0 ? "" : ", ") + reference(node.inputs[i]);
+      }
+      text += ")" + node.attrs.text();
     }
-    text += std::string(node.op->name) + "(";
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      text += (i == 0 ? "" : ", ") + reference(node.inputs[i]);
-    }
-    text += ")" + node.attrs.text();
-    if (!node.scope.empty()) text += fmt::format(" @ \"{}\"", node.scope);
+    if (!node.scope.empty()) text += " @ " + quoted_text(node.scope);
     text += "\n";
   }
   for (const GraphOutput& output : graph.outputs()) {
-    text += fmt::format("output \"{}\" = {}\n", output.name, reference(output.value));
+    text += fmt::format("output {} = {}\n", quoted_text(output.name), reference(output.value));
   }
   for (const StateUpdate& update : graph.updates()) {
     text += fmt::format("update {} = {}\n", reference(update.input), reference(update.value));
@@ -234,14 +242,17 @@ std::string print_graph(const Graph& graph) {
 
 void parse_graph(std::string_view text, const Op* (*find_op)(std::string_view), Graph& into) {
   GraphReader reader(find_op, into);
-  int64_t number = 0;
-  while (!text.empty()) {
+  for (int64_t number = 1; !text.empty(); ++number) {
     const size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    ++number;
-    if (!line.empty()) reader.read_line(LineReader(line, number));
+    try {
+      if (!line.empty()) reader.read_line(LineReader(line));
+    } catch (const GraphError& e) {
+      throw GraphError(fmt::format("graph text line {}: {}", number, e.what()));
+    }
   }
+  into.set_scope("");
 }
 
 }  // namespace headwater

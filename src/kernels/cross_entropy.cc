@@ -462,6 +462,7 @@ void vocabulary_cross_entropy_forward(const VocabularyShape& shape, const float*
   Workspace memory(workspace);
   job.states = memory.take<RowState>(job.groups() * shape.rows);
   job.target_logits = memory.take<float>(shape.rows);
+  std::fill_n(job.target_logits, shape.rows, 0.0f);  // kept by rows whose target is no class
   for_groups(job, memory.take<std::byte>(0), [&](int64_t group, const VocabularyScratch& s) {
     HWY_DYNAMIC_DISPATCH(vocabulary_group)(job, group, s);
   });

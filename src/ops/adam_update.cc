@@ -53,14 +53,14 @@ void cpu(const KernelContext& c) {
       std::memcpy(c.out<float>(i), c.in<float>(i), bytes);
     }
   }
-  kernels::adam_update(
-      {.learning_rate = c.in<float>(5)[0],
-       .beta1 = c.attrs().get_double("beta1"),
-       .beta2 = c.attrs().get_double("beta2"),
-       .eps = static_cast<float>(c.attrs().get_double("epsilon")),
-       .weight_decay = static_cast<float>(c.attrs().get_double("weight_decay")),
-       .gradient_scale = c.in<float>(4)[0]},
-      c.out_type(0).size(), c.in<float>(3), c.out<float>(0), c.out<float>(1), c.out<float>(2));
+  kernels::adam_update({.learning_rate = c.in<float>(5)[0],
+                        .beta1 = c.attrs().get_double("beta1"),
+                        .beta2 = c.attrs().get_double("beta2"),
+                        .eps = static_cast<float>(c.attrs().get_double("epsilon")),
+                        .weight_decay = static_cast<float>(c.attrs().get_double("weight_decay")),
+                        .gradient_scale = c.in<float>(4)[0]},
+                       c.out_type(0).size(), c.in<float>(3), c.out<float>(0), c.out<float>(1),
+                       c.out<float>(2));
 }
 
 }  // namespace

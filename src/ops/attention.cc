@@ -5,8 +5,10 @@
 #include "ops/attention.h"
 
 #include <cmath>
+#include <limits>
 
 #include "ops/elementwise.h"
+#include "ops/random.h"
 
 namespace headwater {
 
@@ -23,7 +25,7 @@ void check_attention(const InferContext& c) {
             "H must be a multiple of the number of heads");
   const double rate = c.attrs.get_double("rate");
   c.require(rate >= 0 && rate < 1, "the dropout rate must be in [0, 1)");
-  (void)c.attrs.get_int("site");
+  require_site(c);
   (void)c.attrs.get_bool("causal");
 }
 
@@ -45,11 +47,14 @@ Value split_heads(Value x, int64_t heads) {
   return transpose(reshape(x, {x.dim(0), x.dim(1), heads, x.dim(2) / heads}), {0, 2, 1, 3});
 }
 
+// Minus infinity where the key comes after the query: unlike padding, such a key is hidden from
+// rows without any other key, too.
 Value causal_bias(Graph& graph, int64_t t) {
   const Value query = iota(graph, DType::kI32, {t, t}, 0),
               key = iota(graph, DType::kI32, {t, t}, 1);
   const Value hidden = compare(key, query, Direction::kGreater);
-  return select(hidden, constant(graph, -10000.0, DType::kF32, {t, t}),
+  return select(hidden,
+                constant(graph, -std::numeric_limits<double>::infinity(), DType::kF32, {t, t}),
                 constant(graph, 0, DType::kF32, {t, t}));
 }
 

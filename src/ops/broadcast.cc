@@ -14,7 +14,7 @@ std::vector<Type> infer(const InferContext& c) {
     c.require(i == 0 || axes[i] > axes[i - 1], "axes must ascend");
     c.require(shape[static_cast<size_t>(axes[i])] == c.shape(0)[i], "kept extents must be equal");
   }
-  for (const int64_t extent : shape) c.require(extent >= 0, "extents must not be negative");
+  c.require_shape(shape);
   return {Type{c.in(0).dtype, shape}};
 }
 
@@ -73,7 +73,11 @@ Value broadcast(Value x, Shape shape, std::vector<int64_t> axes) {
 
 Value broadcast_to(Value x, const Shape& shape) {
   if (x.shape() == shape) return x;
-  const size_t missing = shape.size() - std::min(shape.size(), x.shape().size());
+  if (x.shape().size() > shape.size()) {
+    throw GraphError(fmt::format("{}: {} does not broadcast to shape {}", x.graph().scope(),
+                                 x.type().text(), shape_text(shape)));
+  }
+  const size_t missing = shape.size() - x.shape().size();
   Shape kept;
   std::vector<int64_t> axes;
   for (size_t axis = 0; axis < x.shape().size(); ++axis) {

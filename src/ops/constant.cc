@@ -8,16 +8,27 @@ DType dtype_of(const Attrs& attrs) {
   for (const DType dtype : {DType::kF32, DType::kI32, DType::kU32, DType::kPred}) {
     if (attrs.get_text("dtype") == dtype_name(dtype)) return dtype;
   }
-  throw GraphError(fmt::format("constant: unknown type {}", attrs.get_text("dtype")));
+  throw GraphError(fmt::format("unknown type {}", attrs.get_text("dtype")));
+}
+
+// Whether the value is one of the type; f32 rounds.
+bool is_representable(double value, DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return true;
+    case DType::kI32: return value == std::floor(value) && std::fabs(value + 0.5) < 0x1p31;
+    case DType::kU32: return value == std::floor(value) && value >= 0 && value < 0x1p32;
+    default: return value == 0 || value == 1;
+  }
 }
 
 std::vector<Type> infer(const InferContext& c) {
   c.require_count(0);
-  for (const int64_t extent : c.attrs.get_ints("shape")) {
-    c.require(extent >= 0, "extents must not be negative");
-  }
-  (void)c.attrs.get_double("value");
-  return {Type{dtype_of(c.attrs), c.attrs.get_ints("shape")}};
+  const Type type{dtype_of(c.attrs), c.attrs.get_ints("shape")};
+  c.require_shape(type.shape);
+  const double value = c.attrs.get_double("value");
+  c.require(is_representable(value, type.dtype),
+            fmt::format("{} is no {}", value, dtype_name(type.dtype)));
+  return {type};
 }
 
 void cpu(const KernelContext& c) {

@@ -9,7 +9,7 @@ DType target(const Attrs& attrs) {
   for (const DType dtype : {DType::kF32, DType::kI32, DType::kU32}) {
     if (attrs.get_text("dtype") == dtype_name(dtype)) return dtype;
   }
-  throw GraphError(fmt::format("convert: no conversion to {}", attrs.get_text("dtype")));
+  throw GraphError(fmt::format("no conversion to {}", attrs.get_text("dtype")));
 }
 
 std::vector<Type> infer(const InferContext& c) {

@@ -3,6 +3,7 @@
 // the backward pass makes it again.
 #include "ops/kernel_arguments.h"
 #include "ops/elementwise.h"
+#include "ops/random.h"
 
 namespace headwater {
 namespace {
@@ -14,7 +15,7 @@ std::vector<Type> infer(const InferContext& c) {
   const double rate = c.attrs.get_double("rate");
   c.require(rate >= 0 && rate < 1, "the rate must be in [0, 1)");
   c.require(c.in(0).size() <= int64_t{1} << 32, "more than 2^32 elements");
-  (void)c.attrs.get_int("site");
+  require_site(c);
   return {c.in(0)};
 }
 

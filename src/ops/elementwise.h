@@ -22,7 +22,7 @@ std::vector<Sample> binary_samples();
 std::vector<Sample> bit_samples();
 Cost elementwise_cost(const Node& node, std::span<const Type* const> input_types);
 
-// Both operands brought to their common NumPy shape.
+// Both operands brought to their common NumPy shape; as they are when there is none.
 std::pair<Value, Value> broadcast_both(Value a, Value b);
 
 template <class Out, class In, class F>

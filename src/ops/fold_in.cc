@@ -37,11 +37,12 @@ std::pair<Value, Value> threefry(Value key, Value c0, Value c1) {
 
 namespace {
 
+bool is_word(int64_t data) { return data >= 0 && data <= 0xffffffff; }
+
 std::vector<Type> infer(const InferContext& c) {
   c.require_count(1);
   c.require(c.in(0) == Type{DType::kU32, {2}}, "the key must be u32[2]");
-  const int64_t data = c.attrs.get_int("data");
-  c.require(data >= 0 && data <= 0xffffffff, "data must be 32 bits");
+  c.require(is_word(c.attrs.get_int("data")), "data must be 32 bits");
   return {c.in(0)};
 }
 
@@ -67,6 +68,10 @@ std::vector<Sample> samples() {
 }
 
 }  // namespace
+
+void require_site(const InferContext& c) {
+  c.require(is_word(c.attrs.get_int("site")), "the site must be 32 bits");
+}
 
 const Op op::fold_in = {
     .name = "fold_in", .infer = infer, .decompose = decompose, .cpu = cpu, .samples = samples};

@@ -81,7 +81,7 @@ class Reverse {
                                 const std::vector<bool>& wanted) const {
     if (node.op->vjp != nullptr) return node.op->vjp({node, outputs, output_grads, wanted});
     if (node.op->decompose == nullptr) {
-      throw GraphError(fmt::format("{} has no gradient", node.op->name));
+      throw GraphError(fmt::format("{}: {} has no gradient", node.scope, node.op->name));
     }
     const std::vector<Value> expanded = node.op->decompose(graph_, node.inputs, node.attrs);
     std::vector<Value> used, used_grads, targets;
@@ -111,9 +111,12 @@ class Reverse {
 std::vector<Value> pullback(const std::vector<Value>& outputs,
                             const std::vector<Value>& output_grads, const std::vector<Value>& wrt) {
   if (wrt.empty()) return {};
-  Reverse reverse(wrt[0].graph(), wrt);
+  Graph& graph = wrt[0].graph();
+  const std::string scope = graph.scope();
+  Reverse reverse(graph, wrt);
   for (size_t i = 0; i < outputs.size(); ++i) reverse.add(outputs[i], output_grads[i]);
   reverse.run();
+  graph.set_scope(scope);
   std::vector<Value> result;
   for (const Value& value : wrt) result.push_back(reverse.of(value));
   return result;

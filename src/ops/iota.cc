@@ -8,6 +8,7 @@ std::vector<Type> infer(const InferContext& c) {
   c.require_count(0);
   const Shape& shape = c.attrs.get_ints("shape");
   const int64_t axis = c.attrs.get_int("axis");
+  c.require_shape(shape);
   c.require(axis >= 0 && axis < static_cast<int64_t>(shape.size()), "no such axis");
   const std::string& dtype = c.attrs.get_text("dtype");
   c.require(dtype == "i32" || dtype == "u32", "counts in i32 or u32");

@@ -9,7 +9,8 @@ std::vector<Value> vjp(const VjpContext& c) {
 }
 
 void cpu(const KernelContext& c) {
-  map_arithmetic(c, [](auto a, auto b) { return b < a ? b : a; });
+  // A NaN on either side stays.
+  map_arithmetic(c, [](auto a, auto b) { return b < a || b != b ? b : a; });
 }
 }  // namespace
 

@@ -69,10 +69,11 @@ Value argmax(Value x, int64_t axis);  // -> i32, the lowest index of the largest
 // [.., M, N].
 Value dot(Value a, Value b, bool transpose_a = false, bool transpose_b = false);
 
-// Rows of a table: table [V, H], ids i32 of any shape -> [ids.shape, H]. Ids must be in [0, V):
-// checked when run.
+// Rows of a table: table [V, H], ids i32 of any shape -> [ids.shape, H]. An id
+// outside [0, V) reads the nearest row.
 Value gather_rows(Value table, Value ids);
-// Sum of rows [M, H] at ids [M] into zeros [num_rows, H]; f32 or i32.
+// Sum of rows [M, H] at ids [M] into zeros [num_rows, H]; f32 or i32. A row whose id is outside is
+// dropped.
 Value scatter_add_rows(Value ids, Value rows, int64_t num_rows);
 
 // Random bits are a pure function of a key u32[2], as base/threefry.h.

@@ -15,6 +15,7 @@ std::vector<Type> infer(const InferContext& c) {
   Shape shape;
   for (size_t axis = 0; axis < low.size(); ++axis) {
     c.require(low[axis] >= 0 && high[axis] >= 0, "widths must not be negative");
+    c.require(low[axis] <= kMaxElements && high[axis] <= kMaxElements, "too wide");
     shape.push_back(low[axis] + c.shape(0)[axis] + high[axis]);
   }
   return {Type{c.in(0).dtype, shape}};

@@ -1,4 +1,4 @@
-// bits[i] = x0 ^ x1 of Threefry counter (0, i), i the flat index; shapes of 2^32 elements and more
+// bits[i] = x0 ^ x1 of Threefry counter (0, i), i the flat index; shapes of more than 2^32 elements
 // are refused.
 #include "base/threefry.h"
 
@@ -12,7 +12,7 @@ std::vector<Type> infer(const InferContext& c) {
   c.require_count(1);
   c.require(c.in(0) == Type{DType::kU32, {2}}, "the key must be u32[2]");
   const Shape& shape = c.attrs.get_ints("shape");
-  for (const int64_t extent : shape) c.require(extent >= 0, "extents must not be negative");
+  c.require_shape(shape);
   c.require(element_count(shape) <= int64_t{1} << 32, "more than 2^32 elements");
   return {Type{DType::kU32, shape}};
 }

@@ -15,7 +15,7 @@ namespace {
 std::vector<Type> infer(const InferContext& c) {
   c.require_count(1);
   const Shape& shape = c.attrs.get_ints("shape");
-  for (const int64_t extent : shape) c.require(extent >= 0, "extents must not be negative");
+  c.require_shape(shape);
   c.require(element_count(shape) == c.in(0).size(), "the number of elements must stay the same");
   return {Type{c.in(0).dtype, shape}};
 }

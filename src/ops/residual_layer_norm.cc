@@ -3,6 +3,7 @@
 #include "kernels/layer_norm.h"
 #include "ops/kernel_arguments.h"
 #include "ops/elementwise.h"
+#include "ops/random.h"
 #include "ops/residual_layer_norm.h"
 
 namespace headwater {
@@ -11,7 +12,7 @@ void check_residual_attributes(const InferContext& c) {
   const double rate = c.attrs.get_double("rate");
   c.require(rate >= 0 && rate < 1, "the dropout rate must be in [0, 1)");
   c.require(c.attrs.get_double("eps") >= 0, "eps must not be negative");
-  (void)c.attrs.get_int("site");
+  require_site(c);
 }
 
 namespace {

@@ -25,7 +25,14 @@ std::vector<Type> infer(const InferContext& c) {
 }
 
 std::vector<Value> vjp(const VjpContext& c) {
-  return {Value(), gather_rows(c.output_grads[0], c.in(0))};
+  const Value ids = c.in(0), dy = c.output_grads[0];
+  const int64_t num_rows = dy.dim(0);
+  if (num_rows == 0) return {Value(), constant_like(c.in(1), 0)};
+  const Value rows = gather_rows(dy, ids);
+  const Value found =
+      bit_and(compare(ids, constant_like(ids, 0), Direction::kGreaterEqual),
+              compare(ids, constant_like(ids, static_cast<double>(num_rows)), Direction::kLess));
+  return {Value(), select(broadcast(found, rows.shape(), {0}), rows, constant_like(rows, 0))};
 }
 
 template <class T>
@@ -50,7 +57,7 @@ void cpu(const KernelContext& c) {
   if (c.out_type(0).dtype == DType::kF32) {
     scatter<float>(c);
   } else {
-    scatter<int32_t>(c);
+    scatter<uint32_t>(c);  // wraps around
   }
 }
 

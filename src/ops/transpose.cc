@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <numeric>
+
 #include "ops/elementwise.h"
 #include "ops/strides.h"
 
@@ -7,8 +10,10 @@ namespace {
 std::vector<Type> infer(const InferContext& c) {
   c.require_count(1);
   const std::vector<int64_t>& permutation = c.attrs.get_ints("permutation");
-  c.require(normalized_axes(permutation, c.in(0).rank()).size() == c.shape(0).size(),
-            "wants a permutation of all axes");
+  std::vector<int64_t> sorted = permutation, all(c.shape(0).size());
+  std::sort(sorted.begin(), sorted.end());
+  std::iota(all.begin(), all.end(), 0);
+  c.require(sorted == all, "wants a permutation of all axes");
   Shape shape;
   for (const int64_t axis : permutation) shape.push_back(c.shape(0)[static_cast<size_t>(axis)]);
   return {Type{c.in(0).dtype, shape}};

@@ -4,6 +4,7 @@
 #include "ops/vocab_cross_entropy.h"
 
 #include "ops/elementwise.h"
+#include "ops/random.h"
 
 namespace headwater {
 
@@ -13,6 +14,7 @@ void check_vocab_operands(const InferContext& c) {
   c.require_rank(0, 2);
   c.require_rank(1, 2);
   c.require(c.shape(0)[1] == c.shape(1)[1], "h [M, E] and weight [V, E] differ in E");
+  c.require(c.shape(0)[1] > 0, "h [M, E] has no columns");
   c.require(c.shape(2) == Shape{c.shape(1)[0]}, "bias must be [V]");
   c.require(c.shape(1)[0] > 0, "the vocabulary is empty");
   c.require(c.shape(3) == Shape{c.shape(0)[0]}, "targets must be [M]");
@@ -37,7 +39,7 @@ std::vector<Type> infer(const InferContext& c) {
   c.require(c.attrs.get_double("temperature") > 0, "the temperature must be positive");
   (void)c.attrs.get_bool("disallow_correct");
   (void)c.attrs.get_bool("sample");
-  (void)c.attrs.get_int("site");
+  require_site(c);
   const Type real{DType::kF32, c.shape(3)}, index{DType::kI32, c.shape(3)};
   return {real, real, index, index};
 }

@@ -57,7 +57,16 @@ class CpuProgram : public Program {
   // Lowers the graph to operators that have kernels and resolves every address once.
   static Result<std::unique_ptr<CpuProgram>> make(const Graph& graph, CpuStore& store) {
     auto program = std::unique_ptr<CpuProgram>(new CpuProgram);
-    decompose(graph, program->graph_, [](const Op& op) { return op.cpu != nullptr; });
+    try {
+      decompose(graph, program->graph_, [](const Op& op) { return op.cpu != nullptr; });
+    } catch (const GraphError& e) {  // a decomposition that is larger than anything may be
+      return fail(Code::kInvalidArgument, "the graph cannot run on the CPU: {}", e.what());
+    }
+    for (const Node& node : program->graph_.nodes()) {
+      if (node.op->cpu == nullptr && node.op != &kInputOp) {
+        return fail(Code::kUnimplemented, "operator {} has no CPU kernel", node.op->name);
+      }
+    }
     const MemoryPlan plan = plan_memory(program->graph_);
     HW_RETURN_IF_ERROR(program->allocate(plan, store));
     program->make_steps(plan);
@@ -79,6 +88,11 @@ class CpuProgram : public Program {
   }
 
   Result<> run(RunProfile* profile) override {
+    if (num_threads() > num_threads_) {
+      return fail(Code::kFailedPrecondition,
+                  "a program that was compiled for {} threads cannot run on {}", num_threads_,
+                  num_threads());
+    }
     flush_denormals();
     for (const Step& step : steps_) {
       const auto start = Clock::now();
@@ -91,10 +105,12 @@ class CpuProgram : public Program {
       }
     }
     for (const Copy& copy : copies_) std::memcpy(copy.to, copy.from, copy.bytes);
+    has_run_ = true;
     return {};
   }
 
   Result<Tensor> fetch(std::string_view name) const override {
+    if (!has_run_) return fail(Code::kFailedPrecondition, "fetch of {} before a run", name);
     for (const Output& output : outputs_) {
       if (output.name != name) continue;
       Tensor tensor(output.type.dtype, output.type.shape);
@@ -198,12 +214,14 @@ class CpuProgram : public Program {
         steps_.push_back(std::move(step));
       }
     }
-    for (const GraphOutput& output : graph_.outputs()) {
-      outputs_.push_back({output.name, output.value.type(), address_of(output.value)});
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const GraphOutput& output = graph_.outputs()[i];
+      outputs_.push_back(
+          {output.name, output.value.type(), address_[static_cast<size_t>(plan.output_buffer[i])]});
     }
-    for (const StateCopy& copy : plan.copies) {
-      copies_.push_back({address_[static_cast<size_t>(copy.to_buffer)],
-                         address_[static_cast<size_t>(copy.from_buffer)],
+    for (const BufferCopy& copy : plan.copies) {
+      copies_.push_back({address_[static_cast<size_t>(copy.to)],
+                         address_[static_cast<size_t>(copy.from)],
                          static_cast<size_t>(copy.bytes)});
     }
   }
@@ -216,6 +234,8 @@ class CpuProgram : public Program {
   std::vector<Output> outputs_;
   std::vector<Step> steps_;
   std::vector<Copy> copies_;
+  int num_threads_ = num_threads();  // workspaces are planned for as many
+  bool has_run_ = false;
 };
 
 class CpuExecutor : public Executor {

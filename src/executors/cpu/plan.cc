@@ -20,12 +20,18 @@ class Planner {
     plan_.buffer_of.resize(graph.nodes().size());
     plan_.workspace_of.assign(graph.nodes().size(), -1);
     last_read_.resize(graph.nodes().size());
+    updates_.resize(graph.nodes().size());
+    for (const StateUpdate& update : graph.updates()) {
+      updates_[static_cast<size_t>(update.value.node())].push_back(update);
+    }
   }
 
   MemoryPlan run() {
     note_last_reads();
     for (size_t id = 0; id < graph_.nodes().size(); ++id) assign(static_cast<int32_t>(id));
+    place_outputs();
     place_updates();
+    plan_.copies.insert(plan_.copies.end(), final_copies_.begin(), final_copies_.end());
     place_in_arena();
     return std::move(plan_);
   }
@@ -81,8 +87,10 @@ class Planner {
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const Value value(nullptr, id, static_cast<int32_t>(i));
-      const int32_t reused = reusable_operand(id, static_cast<int>(i));
-      if (reused >= 0) {
+      const int32_t reused = reusable_operand(id, static_cast<int32_t>(i));
+      if (const int32_t state = donated_state(id, static_cast<int32_t>(i)); state >= 0) {
+        buffers[i] = state;
+      } else if (reused >= 0) {
         buffers[i] = reused;
         buffer(reused).last = std::max(buffer(reused).last, last_read(value));
       } else {
@@ -101,10 +109,17 @@ class Planner {
       plan_.workspace_of[static_cast<size_t>(id)] = add_buffer(Kind::kArena, bytes, id, id);
   }
 
+  // Whether the node reads the buffer through one operand only. What an operator promises about
+  // writing over an operand does not hold when another operand lies there, too.
+  bool reads_once(const Node& node, int32_t index) {
+    return std::count_if(node.inputs.begin(), node.inputs.end(),
+                         [&](Value v) { return buffer_ref(v) == index; }) == 1;
+  }
+
   // The buffer of an operand that output `output` may be written over, or -1: allowed by the
   // operator, of the same size, in the arena, and dead after this node. A buffer serves one output
   // only.
-  int32_t reusable_operand(int32_t id, int output) {
+  int32_t reusable_operand(int32_t id, int32_t output) {
     const Node& node = graph_.node(id);
     for (const auto& [out, in] : node.op->in_place) {
       if (out != output) continue;
@@ -112,6 +127,7 @@ class Planner {
       const PlannedBuffer& found = buffer(candidate);
       const auto& taken = plan_.buffer_of[static_cast<size_t>(id)];
       const bool free = found.kind == Kind::kArena && found.last == id &&
+                        reads_once(node, candidate) &&
                         std::find(taken.begin(), taken.end(), candidate) == taken.end();
       if (free && found.bytes == node.outputs[static_cast<size_t>(output)].byte_size())
         return candidate;
@@ -119,49 +135,60 @@ class Planner {
     return -1;
   }
 
-  // A state update is made in place when its operator may write over the state input and nobody
-  // reads the old value later; otherwise the new value is copied after the run.
+  // The state's buffer when this output is the state's new value and may be written over the old
+  // one, which nobody reads afterwards; or -1.
+  int32_t donated_state(int32_t id, int32_t output) {
+    const Node& node = graph_.node(id);
+    for (const StateUpdate& update : updates_[static_cast<size_t>(id)]) {
+      const int32_t state = buffer_ref(update.input);
+      if (update.value.output() != output || last_read(update.input) > id) continue;
+      for (const auto& [out, in] : node.op->in_place) {
+        const bool over =
+            out == output && buffer_ref(node.inputs[static_cast<size_t>(in)]) == state;
+        if (over && reads_once(node, state)) return state;
+      }
+    }
+    return -1;
+  }
+
+  void add_copy(std::vector<BufferCopy>& copies, int32_t to, int32_t from) {
+    const int64_t bytes = buffer(from).bytes;
+    if (bytes > 0) copies.push_back({to, from, bytes});
+  }
+
+  // A copy made after the last node and before any state changes.
+  int32_t snapshot(int32_t from) {
+    const auto end = static_cast<int32_t>(graph_.nodes().size());
+    const int32_t kept = add_buffer(Kind::kArena, buffer(from).bytes, end, kForever);
+    add_copy(plan_.copies, kept, from);
+    return kept;
+  }
+
+  // An output that lies in a feed or in the state is copied, so that it stays the last run's.
+  void place_outputs() {
+    for (const GraphOutput& output : graph_.outputs()) {
+      const int32_t index = buffer_ref(output.value);
+      const Kind kind = buffer(index).kind;
+      const bool changes = kind == Kind::kState || kind == Kind::kFeed;
+      plan_.output_buffer.push_back(changes ? snapshot(index) : index);
+    }
+  }
+
+  // New values that do not lie in their state's buffer yet. One that is another state's old value
+  // goes through a snapshot, as that state may change first.
   void place_updates() {
     for (const StateUpdate& update : graph_.updates()) {
-      if (update.value == update.input) continue;
       const int32_t state = buffer_ref(update.input), source = buffer_ref(update.value);
-      if (can_donate(update)) {
-        buffer_ref(update.value) = state;
-      } else {
-        plan_.copies.push_back({state, source, update.value.type().byte_size()});
-      }
+      if (state == source) continue;
+      const bool changes = buffer(source).kind == Kind::kState;
+      add_copy(final_copies_, state, changes ? snapshot(source) : source);
     }
-  }
-
-  bool can_donate(const StateUpdate& update) {
-    const Node& node = graph_.node(update.value.node());
-    const PlannedBuffer& written = buffer(buffer_ref(update.value));
-    // Only a buffer that this very output owns may be exchanged for the state's.
-    if (written.kind != Kind::kArena || written.first != update.value.node()) return false;
-    for (const auto& [out, in] : node.op->in_place) {
-      if (out == update.value.output() && node.inputs[static_cast<size_t>(in)] == update.input) {
-        return last_read(update.input) <= update.value.node() && read_once(node, update.input);
-      }
-    }
-    return false;
-  }
-
-  static bool read_once(const Node& node, Value value) {
-    return std::count(node.inputs.begin(), node.inputs.end(), value) == 1;
   }
 
   void place_in_arena() {
-    std::vector<bool> used(plan_.buffers.size(), false);
-    for (const auto& outputs : plan_.buffer_of) {
-      for (const int32_t index : outputs) used[static_cast<size_t>(index)] = true;
-    }
-    for (const int32_t index : plan_.workspace_of) {
-      if (index >= 0) used[static_cast<size_t>(index)] = true;
-    }
     std::vector<int32_t> order;
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      if (used[i] && plan_.buffers[i].kind == Kind::kArena)
-        order.push_back(static_cast<int32_t>(i));
+      if (plan_.buffers[i].kind == Kind::kArena) order.push_back(static_cast<int32_t>(i));
     }
     std::stable_sort(order.begin(), order.end(),
                      [&](int32_t a, int32_t b) { return buffer(a).bytes > buffer(b).bytes; });
@@ -191,7 +218,9 @@ class Planner {
 
   const Graph& graph_;
   MemoryPlan plan_;
-  std::vector<std::vector<int32_t>> last_read_;
+  std::vector<std::vector<int32_t>> last_read_;    // [node][output]
+  std::vector<std::vector<StateUpdate>> updates_;  // [node]: those whose new value it makes
+  std::vector<BufferCopy> final_copies_;
 };
 
 }  // namespace

@@ -2,7 +2,9 @@
 // each buffer lies.
 //
 // Values share a buffer when one is a view of the other, or when an operator may write its result
-// over an operand that nobody reads afterwards. A buffer occupies its bytes from the node that
+// over an operand that nobody reads afterwards; so a state update is made in place. What is left is
+// copied after the last node: first what outputs and other states keep of the old state and of the
+// feeds, then the new state. A buffer occupies its bytes from the node that
 // writes it to the last node that reads it; buffers are placed by size, each at the lowest offset
 // that is free during its life (the greedy-by-size order of Pisarchyk and Lee, "Efficient memory
 // management for deep neural net inference", 2020).
@@ -24,17 +26,17 @@ struct PlannedBuffer {
   int32_t source = -1;          // the node of a feed, state input or constant
 };
 
-struct StateCopy {
-  int32_t to_buffer, from_buffer;
+struct BufferCopy {
+  int32_t to, from;  // buffers
   int64_t bytes;
 };
 
 struct MemoryPlan {
   std::vector<std::vector<int32_t>> buffer_of;  // [node][output] -> index into buffers
   std::vector<int32_t> workspace_of;            // [node] -> index into buffers, or -1
+  std::vector<int32_t> output_buffer;           // [graph output] -> index into buffers
   std::vector<PlannedBuffer> buffers;
-  std::vector<StateCopy>
-      copies;  // state updates that could not be made in place, after the last node
+  std::vector<BufferCopy> copies;  // after the last node, in this order
   int64_t arena_bytes = 0;
 };
 
