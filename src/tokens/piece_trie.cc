@@ -243,12 +243,13 @@ uint32_t PieceTrie::symbol(char32_t code_point) const {
   return place < alphabet_.size() && alphabet_[place] == code_point ? symbols_[place] : 0;
 }
 
-void PieceTrie::emit_list(int32_t pops, int32_t*& out) const {
-  int32_t* end = out + (pops >= 0 ? 1 : chain_[static_cast<size_t>(~pops)].count);
-  out = end;
+int32_t* PieceTrie::emit_list(int32_t pops, int32_t* out) const {
+  int32_t* const end = out + (pops >= 0 ? 1 : chain_[static_cast<size_t>(~pops)].count);
+  int32_t* id = end;
   for (; pops < 0; pops = chain_[static_cast<size_t>(~pops)].previous)
-    *--end = chain_[static_cast<size_t>(~pops)].id;
-  *--end = pops;
+    *--id = chain_[static_cast<size_t>(~pops)].id;
+  *--id = pops;
+  return end;
 }
 
 }  // namespace headwater

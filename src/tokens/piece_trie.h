@@ -84,11 +84,11 @@ class PieceTrie {
       return true;
     }
     if (fails_[place] == kStuck) return false;
-    emit_list(pops_[place], out);
+    out = emit_list(pops_[place], out);
     state = fails_[place];
     return true;
   }
-  void emit_list(int32_t pops, int32_t*& out) const;
+  int32_t* emit_list(int32_t pops, int32_t* out) const;
 
   std::u32string alphabet_;
   std::vector<uint32_t> symbols_;  // of alphabet_

@@ -143,7 +143,8 @@ Result<Tokenizer> Tokenizer::create(Vocabulary vocabulary, TokenizerOptions opti
   }
   BasicNormalizer normalizer(rules);
   HW_ASSIGN_OR_RETURN(WordMatcher matcher,
-                      WordMatcher::build(vocabulary, normalizer, *unk, options.max_word_chars));
+                      WordMatcher::build(vocabulary, normalizer, *unk,
+                                         static_cast<int32_t>(options.max_word_chars)));
   return Tokenizer(std::make_shared<const Tables>(Tables{std::move(vocabulary), std::move(options),
                                                          std::move(normalizer), std::move(matcher),
                                                          form, *unk}));

@@ -8,7 +8,7 @@ namespace headwater {
 
 Result<WordMatcher> WordMatcher::build(const Vocabulary& vocabulary,
                                        const BasicNormalizer& normalizer, int32_t unk,
-                                       int64_t max_word_chars) {
+                                       int32_t max_word_chars) {
   std::vector<PieceTrie::Piece> pieces;
   for (int64_t id = 0; id < vocabulary.size(); ++id) {
     std::string_view token = vocabulary.token(id);
@@ -73,113 +73,125 @@ void WordMatcher::compile(const Vocabulary& vocabulary, const BasicNormalizer& n
 }
 
 // A pass over one text. Ids gather in a buffer that always has room for one more word, so that only
-// the end of a word checks. Force-inlined members keep the state in registers.
+// the end of a word checks.
 class WordMatcher::Run {
  public:
-  Run(const WordMatcher& matcher, std::vector<int32_t>& ids)
-      : trie_(matcher.trie_),
-        expansions_(matcher.expansions_.data()),
-        unk_(matcher.unk_),
-        max_chars_(matcher.max_word_chars_),
-        ids_(ids) {}
+  // The word in progress.
+  struct Word {
+    int32_t* ids;  // where its ids begin in the buffer
+    int32_t* out;  // and where they end
+    int32_t state;
+    int32_t chars;
+  };
 
-  // False when the action needs the context.
-  [[gnu::always_inline]] bool act(uint32_t packed) {
-    if (kind_of(packed) == Action::kSymbol) [[likely]]
-      return add_symbol(packed >> 3), true;
-    if (kind_of(packed) == Action::kSpace) [[likely]]
-      return end_word(), true;
-    return act_rarely(packed);
+  Run(const WordMatcher& matcher, std::vector<int32_t>& ids) : matcher_(matcher), ids_(ids) {}
+
+  Word begin() { return {buffer_.data(), buffer_.data(), PieceTrie::kWordStart, 0}; }
+
+  [[gnu::always_inline]] void add_symbol(Word& word, uint32_t symbol) const {
+    ++word.chars;
+    if (word.state == PieceTrie::kStuck) return;
+    word.state = matcher_.trie_.step(word.state, symbol, word.out);
+    if (word.chars > matcher_.max_word_chars_) [[unlikely]]
+      give_up(word);
   }
 
-  [[gnu::always_inline]] void end_word() {
-    if (chars_ == 0) return;
-    if (!trie_.finish(state_, out_)) out_ = word_, *out_++ = unk_;
-    begin_word();
+  // Finishes the word, if one has begun, and begins the next.
+  [[gnu::always_inline]] void end_word(Word& word) {
+    if (word.chars == 0) return;
+    if (!matcher_.trie_.finish(word.state, word.out)) {
+      word.out = word.ids;
+      *word.out++ = matcher_.unk_;
+    }
+    next_word(word);
   }
 
-  void flush() {
-    ids_.insert(ids_.end(), buffer_.data(), out_);
-    out_ = word_ = buffer_.data();
+  // Any action but kSymbol and kSpace. By value, so that the word of the caller stays in registers;
+  // without ids when the action needs the context.
+  [[gnu::noinline]] Word act_rarely(uint32_t packed, Word word) {
+    const uint32_t payload = packed >> 3;
+    switch (static_cast<Action>(packed & 7)) {
+      case Action::kToken:
+        end_word(word);
+        *word.out++ = static_cast<int32_t>(payload);
+        next_word(word);
+        return word;
+      case Action::kForeign:
+        ++word.chars;
+        give_up(word);
+        return word;
+      case Action::kExpand: {
+        const uint32_t* action = matcher_.expansions_.data() + payload;
+        for (uint32_t left = *action++; left > 0; --left, ++action) {
+          if (static_cast<Action>(*action & 7) == Action::kSymbol) {
+            add_symbol(word, *action >> 3);
+          } else {
+            word = act_rarely(*action, word);
+          }
+        }
+        return word;
+      }
+      case Action::kDrop: return word;
+      default: return {};
+    }
+  }
+
+  void finish(Word word) {
+    end_word(word);
+    flush(word.out);
   }
 
  private:
   static constexpr size_t kBuffer = 8192;
   static constexpr size_t kRoom = 4096 + 64;  // Tokenizer::kMaxWordChars and the longest expansion
 
-  static Action kind_of(uint32_t packed) { return static_cast<Action>(packed & 7); }
-
-  [[gnu::always_inline]] void add_symbol(uint32_t symbol) {
-    ++chars_;
-    if (state_ == PieceTrie::kStuck) return;
-    state_ = trie_.step(state_, symbol, out_);
-    if (chars_ > max_chars_) [[unlikely]]
-      give_up();
+  static void give_up(Word& word) {
+    word.state = PieceTrie::kStuck;
+    word.out = word.ids;
   }
 
-  bool act_rarely(uint32_t packed) {
-    const uint32_t payload = packed >> 3;
-    switch (kind_of(packed)) {
-      case Action::kToken:
-        end_word();
-        *out_++ = static_cast<int32_t>(payload);
-        begin_word();
-        return true;
-      case Action::kForeign: ++chars_, give_up(); return true;
-      case Action::kExpand: {
-        const uint32_t* action = expansions_ + payload;
-        for (uint32_t left = *action++; left > 0; --left, ++action) {
-          if (kind_of(*action) == Action::kSymbol) {
-            add_symbol(*action >> 3);
-          } else {
-            act_rarely(*action);
-          }
-        }
-        return true;
-      }
-      case Action::kDrop: return true;
-      default: return false;
+  [[gnu::always_inline]] void next_word(Word& word) {
+    if (word.out > buffer_.data() + (kBuffer - kRoom)) [[unlikely]] {
+      flush(word.out);
+      word.out = buffer_.data();
     }
+    word.ids = word.out;
+    word.state = PieceTrie::kWordStart;
+    word.chars = 0;
   }
 
-  void give_up() {
-    state_ = PieceTrie::kStuck;
-    out_ = word_;
+  [[gnu::noinline]] void flush(const int32_t* end) {
+    ids_.insert(ids_.end(), static_cast<const int32_t*>(buffer_.data()), end);
   }
 
-  [[gnu::always_inline]] void begin_word() {
-    word_ = out_;
-    state_ = PieceTrie::kWordStart;
-    chars_ = 0;
-    if (out_ > buffer_.data() + (kBuffer - kRoom)) [[unlikely]]
-      flush();
-  }
-
-  const PieceTrie& trie_;
-  const uint32_t* const expansions_;
-  const int32_t unk_;
-  const int64_t max_chars_;
+  const WordMatcher& matcher_;
   std::vector<int32_t>& ids_;
   std::array<int32_t, kBuffer> buffer_;  // not initialised
-  int32_t* out_ = buffer_.data();
-  int32_t* word_ = buffer_.data();  // where the present word's ids begin
-  int32_t state_ = PieceTrie::kWordStart;
-  int64_t chars_ = 0;  // characters of the present word
 };
 
-bool WordMatcher::append_ids(std::string_view text, std::vector<int32_t>& ids) const {
+// The compiler packs the fields of a Word into vector registers, which costs more than it saves.
+[[gnu::optimize("no-tree-slp-vectorize")]] bool WordMatcher::append_ids(
+    std::string_view text, std::vector<int32_t>& ids) const {
   const size_t before = ids.size();
   Run run(*this, ids);
+  Run::Word word = run.begin();
   for (size_t i = 0; i < text.size();) {
     const uint8_t lead = static_cast<uint8_t>(text[i]);
-    const uint32_t action = lead < 0x80 ? (++i, ascii_[lead]) : actions_[decode_utf8(text, i)];
-    if (!run.act(action)) [[unlikely]] {
-      ids.resize(before);
-      return false;
+    const uint32_t packed = lead < 0x80 ? (++i, ascii_[lead]) : actions_[decode_utf8(text, i)];
+    const Action action = static_cast<Action>(packed & 7);
+    if (action == Action::kSymbol) [[likely]] {
+      run.add_symbol(word, packed >> 3);
+    } else if (action == Action::kSpace) {
+      run.end_word(word);
+    } else {
+      word = run.act_rarely(packed, word);
+      if (word.ids == nullptr) [[unlikely]] {
+        ids.resize(before);
+        return false;
+      }
     }
   }
-  run.end_word();
-  run.flush();
+  run.finish(word);
   return true;
 }
 

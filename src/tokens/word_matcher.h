@@ -23,7 +23,7 @@ namespace headwater {
 class WordMatcher {
  public:
   static Result<WordMatcher> build(const Vocabulary& vocabulary, const BasicNormalizer& normalizer,
-                                   int32_t unk, int64_t max_word_chars);
+                                   int32_t unk, int32_t max_word_chars);
 
   // Appends the ids of valid UTF-8. False, with `ids` as before, when a character needs its
   // context.
@@ -58,7 +58,7 @@ class WordMatcher {
   std::array<uint32_t, 128> ascii_{};  // actions_ once more, one load away
   std::vector<uint32_t> expansions_;   // a length, then as many actions
   int32_t unk_ = 0;
-  int64_t max_word_chars_ = 0;
+  int32_t max_word_chars_ = 0;
 };
 
 }  // namespace headwater
