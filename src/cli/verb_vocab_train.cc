@@ -1,4 +1,6 @@
 // `vocab train`: a WordPiece vocabulary from a folder of text.
+#include <algorithm>
+
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/threads.h"
@@ -74,11 +76,11 @@ Result<> count_corpus(const VocabTrainOptions& options, WordCounts& counts) {
   Progress progress("counting words", total, "B");
   std::vector<std::string> lines;
   size_t bytes = 0;
-  const auto count = [&] {
+  const auto count = [&](int64_t read) {
     counts.add_lines(lines);
     lines.clear();
     bytes = 0;
-    progress.update(done, fmt::format("{} distinct words", counts.distinct()));
+    progress.update(read, fmt::format("{} distinct words", counts.distinct()));
   };
   for (const CorpusFile& file : files) {
     HW_ASSIGN_OR_RETURN(LineReader reader, LineReader::open(fs, file.path, options.corpus));
@@ -89,7 +91,8 @@ Result<> count_corpus(const VocabTrainOptions& options, WordCounts& counts) {
       if (line.empty()) continue;
       lines.emplace_back(line);
       bytes += line.size();
-      if (bytes >= kBatchBytes) count();
+      // What a packed file unpacks to says little about how much of it is left.
+      if (bytes >= kBatchBytes) count(done + std::min(reader.bytes_read(), file.size));
     }
     if (reader.replaced_lines() > 0) {
       log_warning("{}: replaced what is not UTF-8 in {} lines, first in {}", file.path,
@@ -97,7 +100,7 @@ Result<> count_corpus(const VocabTrainOptions& options, WordCounts& counts) {
     }
     done += file.size;
   }
-  count();
+  count(done);
   progress.finish();
   if (counts.distinct() == 0) {
     return fail_hint(Code::kInvalidArgument, "name a folder of text files", "{} holds no words",
