@@ -57,7 +57,8 @@ void UnknownReport::merge(const UnknownReport& other) {
 
 UnknownReport::Cause UnknownReport::cause_of(const Tokenizer& tokenizer, std::string_view word) {
   if (*tokenizer.options().strip_accents && has_hangul_syllable(word)) return kSplitHangul;
-  if (!is_normal(word, NormalForm::kNfc)) return kDecomposed;
+  if (tokenizer.options().normalize == "none" && !is_normal(word, NormalForm::kNfc))
+    return kDecomposed;
   if (count_code_points(word) > tokenizer.options().max_word_chars) return kTooLong;
   return find_emoji(word, 0) ? kEmoji : kForeign;
 }

@@ -138,6 +138,9 @@ TEST(UnknownReport, NamesTheCause) {
   EXPECT_NE(decomposed.find("1 of 1 lines are not in Unicode normal form C"), std::string::npos);
   EXPECT_EQ(warnings_of("\u110b\u1169\u1102\u1173\u11af one\n", {.normalize = "nfc"}), "");
 
+  const std::string composed = warnings_of("\u1107\u116e\u11af one\n", {.normalize = "nfc"});
+  EXPECT_NE(composed.find("does not hold"), std::string::npos) << composed;
+
   EXPECT_NE(warnings_of("기분👍\n").find("--isolate-emoji"), std::string::npos);
   EXPECT_NE(warnings_of("뷁뷁\n").find("is it the vocabulary for this text?"), std::string::npos);
   EXPECT_NE(warnings_of(std::string(300, 'a') + "\n").find("--max-word-chars"), std::string::npos);
