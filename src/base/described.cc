@@ -312,6 +312,7 @@ Result<> Fields::set_json(const Json& object, std::string_view origin, bool only
 Json Fields::to_json() const {
   Json object = Json::object();
   for (const Field& field : fields_) {
+    if (field.layer) continue;
     object[field.name] =
         std::visit([](const auto* value) { return value_json(*value); }, field.target);
     if (!field.json) continue;

@@ -115,6 +115,7 @@ class Fields {
   // The same for the fields that still have their default: presets and derived values, which
   // anything given outranks.
   Result<> set_defaults(const Json& object, std::string_view origin);
+  // All values but layers: what those held is in the values.
   Json to_json() const;
 
   std::vector<Field>& all() { return fields_; }

@@ -41,6 +41,11 @@ std::string sizes_line(std::string_view name, const ElectraConfig& c, int64_t pa
       c.vocab_size, c.embedding_size, static_cast<double>(parameters) / 1e6);
 }
 
+bool is_shown(const ExplainOptions& options, const Field& field) {
+  if (field.name == "json" || field.name == "changed") return false;
+  return !options.changed || !field.is_default();
+}
+
 std::string shown(const Field& field) {
   const std::string text = field.text();
   if (text.empty()) return "-";
@@ -52,8 +57,7 @@ std::string tables(const ExplainOptions& options, const Fields& fields,
                    const ElectraConfigs& configs) {
   std::string out, group;
   for (const Field& field : fields.all()) {
-    if (field.name == "json" || field.name == "changed") continue;
-    if (options.changed && field.is_default()) continue;
+    if (!is_shown(options, field)) continue;
     if (field.group != group) out += (out.empty() ? "" : "\n") + field.group + "\n";
     group = field.group;
     out += fmt::format("  {:<28} {:<24} {}\n", field.name, shown(field), field.origin);
@@ -75,8 +79,7 @@ std::string as_json(const ExplainOptions& options, const Fields& fields,
   Json object = Json::object();
   const Json values = fields.to_json();
   for (const Field& field : fields.all()) {
-    if (field.name == "json" || field.name == "changed") continue;
-    if (options.changed && field.is_default()) continue;
+    if (!values.contains(field.name) || !is_shown(options, field)) continue;
     object["options"][field.name] = {{"value", values[field.name]}, {"from", field.origin}};
   }
   object["discriminator"] = configs.discriminator.to_hf_json("ElectraForPreTraining");
