@@ -10,32 +10,37 @@
 namespace headwater {
 namespace {
 
-// Breaks `text` at blanks so that no line passes `width`; every line begins at column `indent`.
-// A line that begins with a blank, or an empty one, is kept as it is.
+// Breaks `text` at blanks so that no line passes `width`; every line but the first begins at column
+// `indent`, the first stands at `column`. Line ends stay, and so do blanks within a line, so that a
+// description may hold a small table.
 std::string wrapped(std::string_view text, int64_t width, int64_t indent, int64_t column) {
   std::string out;
-  const std::string margin(static_cast<size_t>(indent), ' ');
+  const auto new_line = [&] {
+    out += "\n" + std::string(static_cast<size_t>(indent), ' ');
+    column = indent;
+  };
+  size_t blanks = 0;  // in front of the next word
   bool line_start = true;
   while (!text.empty()) {
-    const size_t end = text.find_first_of(" \n");
-    const std::string_view word = text.substr(0, end);
-    if (!word.empty()) {
-      const auto need = static_cast<int64_t>(word.size()) + (line_start ? 0 : 1);
-      if (!line_start && column + need > width) {
-        out += "\n" + margin;
-        column = indent;
-        line_start = true;
-      }
-      if (!line_start) out += ' ', ++column;
-      out += word;
-      column += static_cast<int64_t>(word.size());
+    const size_t end = std::min(text.find_first_of(" \n"), text.size());
+    const auto size = static_cast<int64_t>(end);
+    if (size > 0) {
+      const auto gap = static_cast<int64_t>(blanks);
+      if (!line_start && column + gap + size > width) new_line();
+      else out.append(blanks, ' '), column += gap;
+      out += text.substr(0, end);
+      column += size;
+      blanks = 0;
       line_start = false;
     }
-    if (end == std::string_view::npos) break;
-    if (text[end] == '\n') {
-      const bool blank = end + 1 < text.size() && text[end + 1] == '\n';
-      out += blank ? "\n" : "\n" + margin;
-      column = indent;
+    if (end == text.size()) break;
+    if (text[end] == ' ') {
+      ++blanks;
+    } else {
+      const bool empty_line = end + 1 < text.size() && text[end + 1] == '\n';
+      if (empty_line) out += '\n';
+      else new_line();
+      blanks = 0;
       line_start = true;
     }
     text.remove_prefix(end + 1);
