@@ -214,7 +214,7 @@ std::string overview_text(std::span<const Verb> verbs, int64_t width) {
   out +=
       "\nQuick start:\n"
       "  headwater records build --corpus-dir texts --vocab-file vocab.txt --output-dir records\n"
-      "  headwater pretrain --records 'records/*' --vocab-file vocab.txt --output-dir run\n"
+      "  headwater pretrain --records records --vocab-file vocab.txt --output-dir run\n"
       "  headwater export --checkpoint run --output-dir model\n";
   return out;
 }

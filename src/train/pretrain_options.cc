@@ -7,7 +7,7 @@ constexpr double kMostSteps = 1e12;
 
 void PretrainOptions::describe_data(Fields& f) {
   f.group("Data and output");
-  f("records", records, "TFRecord shards, a comma list of shell patterns")
+  f("records", records, "TFRecord shards: a folder, or a comma list of shell patterns")
       .value_name("GLOB")
       .alias("pretrain_tfrecords")
       .required();
