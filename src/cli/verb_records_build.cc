@@ -63,7 +63,9 @@ Verb make_records_build_verb() {
            "documents; a record of .jsonl or .tsv is a document. Writes TFRecord shards named "
            "pretrain_data.tfrecord-<i>-of-<n> with the features input_ids, input_mask and "
            "segment_ids, and manifest.json with counts, options and digests.\n\n"
-           "Options are those of google-research/electra's build_pretraining_dataset.py. The "
+           "Options are those of google-research/electra's build_pretraining_dataset.py. Unless "
+           "--do-lower-case or --no-lower-case is given, the vocabulary decides: text is "
+           "lower-cased when no piece has an upper-case letter or a Hangul syllable. The "
            "result depends on corpus, vocabulary, options and seed, not on the number of threads. "
            "Shards get their names at the end: an interrupted build leaves none.",
        .examples = {{"headwater records build --corpus-dir corpus --vocab-file vocab.txt "

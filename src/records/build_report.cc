@@ -8,13 +8,13 @@ namespace headwater {
 namespace {
 
 constexpr size_t kListedFiles = 10000;
-constexpr double kLostShare = 0.01, kUnknownShare = 0.02, kLowFill = 0.5;
+constexpr double kLostShare = 0.01, kLowFill = 0.5;
 
 double share(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
-Json counts_json(const BuildCounts& c, int64_t max_seq_length) {
+Json counts_json(const BuildCounts& c, int64_t not_nfc, int64_t max_seq_length) {
   return {{"files", c.files},
           {"bytes", c.bytes},
           {"documents", c.documents},
@@ -28,6 +28,7 @@ Json counts_json(const BuildCounts& c, int64_t max_seq_length) {
           {"lost_tokens", c.lost_tokens},
           {"unknown_tokens", c.unknown_tokens},
           {"unknown_share", share(c.unknown_tokens, c.tokens)},
+          {"lines_not_nfc", not_nfc},
           {"fill_rate", fill_rate(c, max_seq_length)}};
 }
 
@@ -40,16 +41,6 @@ std::string lost_tokens_warning(const BuildCounts& c, bool split_long_lines) {
                       "most of them",
                       c.long_line_lost);
   return text + "; shorter lines or a larger --max-seq-length lose less";
-}
-
-// The likely cause of many [UNK], by what was done to the text.
-std::string unknown_hint(const ElectraBuildOptions& options, const Tokenizer& tokenizer) {
-  if (tokenizer.options().do_lower_case && tokenizer.options().strip_accents.value_or(true))
-    return "lower-casing with accent stripping takes Hangul syllables apart: try --no-lower-case";
-  if (options.normalize == "none")
-    return "is this the vocabulary of this text? Text from macOS is often decomposed: try "
-           "--normalize nfc";
-  return "is this the vocabulary of this text?";
 }
 
 }  // namespace
@@ -77,8 +68,7 @@ Json build_manifest(const ElectraBuildOptions& options, const Tokenizer& tokeniz
                       {"bytes", shard.bytes},
                       {"checksum", fmt::format("{:08x}", shard.checksum)}});
   ElectraBuildOptions copy = options;
-  copy.do_lower_case = tokenizer.options().do_lower_case;
-  copy.strip_accents = tokenizer.options().strip_accents.value_or(false);
+  copy.tokenizer = tokenizer.options();
   copy.num_out_files = static_cast<int64_t>(summary.shards.size());
   Fields fields;
   copy.describe(fields);
@@ -88,7 +78,8 @@ Json build_manifest(const ElectraBuildOptions& options, const Tokenizer& tokeniz
   return {
       {"headwater_records", "electra"},
       {"version", HW_VERSION},
-      {"counts", counts_json(summary.counts, options.max_seq_length)},
+      {"counts",
+       counts_json(summary.counts, summary.unknown.denormal_lines(), options.max_seq_length)},
       {"options", std::move(used)},
       {"vocabulary",
        {{"file", vocabulary.name()}, {"size", vocabulary.size()}, {"sha256", vocabulary.digest()}}},
@@ -107,10 +98,8 @@ void add_build_warnings(const ElectraBuildOptions& options, const Tokenizer& tok
   if (c.replaced_lines > 0)
     warnings.push_back(fmt::format("{} lines held invalid UTF-8, which was replaced; the first: {}",
                                    c.replaced_lines, summary.first_replaced));
-  if (share(c.unknown_tokens, c.tokens) > kUnknownShare)
-    warnings.push_back(fmt::format("{:.1f} % of the tokens are [UNK]; {}",
-                                   100 * share(c.unknown_tokens, c.tokens),
-                                   unknown_hint(options, tokenizer)));
+  for (std::string& warning : summary.unknown.warnings(tokenizer))
+    warnings.push_back(std::move(warning));
   if (options.blanks_separate_docs && c.documents == c.files_with_text && c.sentences > c.documents)
     warnings.push_back(
         "each file counts as one document: no blank line stands between documents, so that "

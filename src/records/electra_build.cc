@@ -35,6 +35,7 @@ class ElectraBuild {
     HW_RETURN_IF_ERROR(build(shards, stop));
     for (const ExampleLane& lane : lanes_) {
       summary_.counts.add(lane.counts());
+      summary_.unknown.merge(lane.unknown());
       if (summary_.first_replaced.empty()) summary_.first_replaced = lane.first_replaced();
     }
     if (summary_.counts.examples == 0)
@@ -70,11 +71,10 @@ Result<> ElectraBuild::prepare() {
   HW_ASSIGN_OR_RETURN(lane_options_.specials, vocabulary.special_ids());
   for (const std::string& token : vocabulary.tokens())
     continues_word_.push_back(token.starts_with("##"));
-  TokenizerOptions tokens;
-  tokens.do_lower_case = options_.lower_case_by_vocabulary ? vocabulary_wants_lower_case(vocabulary)
-                                                           : options_.do_lower_case;
-  tokens.strip_accents = tokens.do_lower_case && options_.strip_accents;
-  tokens.normalize = options_.normalize;
+  TokenizerOptions tokens = options_.tokenizer;
+  if (options_.lower_case_by_vocabulary)
+    tokens.do_lower_case = vocabulary_wants_lower_case(vocabulary);
+  tokens.strip_accents = tokens.do_lower_case && tokens.strip_accents.value_or(true);
   if (options_.lower_case_by_vocabulary)
     summary_.notes.push_back(
         tokens.do_lower_case
@@ -198,12 +198,7 @@ void ElectraBuildOptions::describe(Fields& f) {
     "split lines longer than an example into sentences instead of cutting them off");
   f("seed", seed, "of all random decisions").non_negative();
   f.group("Text");
-  f("do_lower_case", do_lower_case, "lower-case the text; when not given, the vocabulary decides")
-      .negation("no_lower_case");
-  f("strip_accents", strip_accents, "strip accents, if the text is lower-cased")
-      .alias("do_strip_accents");
-  f("normalize", normalize, "compose the text first; nfc repairs text from macOS")
-      .one_of({"none", "nfc", "nfkc"});
+  tokenizer.describe(f);
   corpus.describe(f);
   f.group("Machine");
   f("num_processes", num_processes, "threads; auto: one per core. The result is the same")

@@ -37,11 +37,10 @@ struct ElectraBuildOptions {
   bool split_long_lines = false;
   CorpusOptions corpus;
 
-  // Unless one of --do-lower-case and --no-lower-case was given, the vocabulary decides.
+  // Unless one of --do-lower-case and --no-lower-case was given, the vocabulary decides. Accents
+  // are stripped only when lower-casing, as in the original.
   bool lower_case_by_vocabulary = true;
-  bool do_lower_case = false;
-  bool strip_accents = true;  // counts only when lower-casing
-  std::string normalize = "none";
+  TokenizerOptions tokenizer;
 
   void describe(Fields& f);
   Result<> resolve(Fields& f);
@@ -50,6 +49,7 @@ struct ElectraBuildOptions {
 struct ElectraBuildSummary {
   BuildCounts counts;
   std::vector<ShardInfo> shards;
+  UnknownReport unknown;
   std::string first_replaced;         // where the first invalid UTF-8 stood; empty when none
   std::vector<std::string> notes;     // decisions that a person should know
   std::vector<std::string> warnings;  // what is probably not as wanted

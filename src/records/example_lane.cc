@@ -21,7 +21,8 @@ void BuildCounts::add(const BuildCounts& other) {
 void TextBlock::start(int64_t file_number) {
   file_number_ = file_number;
   text_.clear(), ends_.clear(), ids_.clear(), sizes_.clear();
-  unknown_ = split_lines_ = 0;
+  unknown_ = {};
+  split_lines_ = 0;
 }
 
 void TextBlock::add_sentence(std::string_view text) {
@@ -44,6 +45,7 @@ void TextBlock::tokenize(const Tokenizer& tokenizer, const LaneOptions& options,
     }
     const size_t before = ids_.size();
     tokenizer.append_ids(line, ids_);
+    unknown_.add(tokenizer, line, std::span<const int32_t>(ids_).subspan(before));
     const auto size = static_cast<int64_t>(ids_.size() - before);
     if (options.split_long_lines && size > room) {
       ids_.resize(before);
@@ -53,7 +55,6 @@ void TextBlock::tokenize(const Tokenizer& tokenizer, const LaneOptions& options,
       sizes_.push_back(static_cast<int32_t>(size));
     }
   }
-  unknown_ = std::count(ids_.begin(), ids_.end(), tokenizer.unk_id());
 }
 
 // A long line as its sentences, and a long sentence as pieces of about half an example.
@@ -150,7 +151,8 @@ void ExampleLane::make_examples() {
       ids = ids.subspan(static_cast<size_t>(size));
     }
     counts_.tokens += static_cast<int64_t>(block.ids().size());
-    counts_.unknown_tokens += block.unknown();
+    counts_.unknown_tokens += block.unknown().unknown();
+    unknown_.merge(block.unknown());
     counts_.split_lines += block.split_lines();
   }
 }

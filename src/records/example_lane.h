@@ -15,6 +15,7 @@
 #include "records/electra_builder.h"
 #include "text/corpus.h"
 #include "tokens/tokenizer.h"
+#include "tokens/unknown_report.h"
 
 namespace headwater {
 
@@ -68,7 +69,7 @@ class TextBlock {
   const std::vector<int32_t>& ids() const { return ids_; }
   // Tokens of one sentence after the other, or kDocumentEnd.
   const std::vector<int32_t>& sizes() const { return sizes_; }
-  int64_t unknown() const { return unknown_; }
+  const UnknownReport& unknown() const { return unknown_; }
   int64_t split_lines() const { return split_lines_; }
 
  private:
@@ -79,7 +80,8 @@ class TextBlock {
   std::string text_;
   std::vector<size_t> ends_;  // of each entry in text_; an empty entry ends a document
   std::vector<int32_t> ids_, sizes_;
-  int64_t unknown_ = 0, split_lines_ = 0;
+  UnknownReport unknown_;
+  int64_t split_lines_ = 0;
 };
 
 class ExampleLane {
@@ -103,6 +105,7 @@ class ExampleLane {
   }
 
   const BuildCounts& counts() const { return counts_; }
+  const UnknownReport& unknown() const { return unknown_; }
   const std::string& first_replaced() const { return first_replaced_; }
   // SHA-256 of the text of each file that was read through: (number, digest).
   const std::vector<std::pair<int64_t, std::string>>& digests() const { return digests_; }
@@ -134,6 +137,7 @@ class ExampleLane {
   std::vector<size_t> payload_ends_;
 
   BuildCounts counts_;
+  UnknownReport unknown_;
   std::string first_replaced_;
   std::vector<std::pair<int64_t, std::string>> digests_;
 };

@@ -299,12 +299,29 @@ TEST_F(ElectraBuildTest, VocabularyWithoutSpecials) {
 
 // Case B001: lower-casing with accent stripping on Hangul is followed by a warning that says so.
 TEST_F(ElectraBuildTest, WarnsOfUnknownTokens) {
-  EXPECT_FALSE(warns(must_build(), "[UNK]"));
+  EXPECT_FALSE(warns(must_build(), "are [UNK]"));
   options_.overwrite = true;
   options_.lower_case_by_vocabulary = false;
-  options_.do_lower_case = true;
+  options_.tokenizer.do_lower_case = true;
   const auto summary = must_build();
-  EXPECT_TRUE(warns(summary, "are [UNK]; lower-casing with accent stripping"));
+  EXPECT_TRUE(warns(summary, "tokens are [UNK]"));
+  EXPECT_TRUE(warns(summary, "lower-casing with accent stripping takes Hangul syllables apart"));
+}
+
+// Case B002: decomposed text, as from macOS, is counted; with the option it gives the NFC ids.
+TEST_F(ElectraBuildTest, DecomposedText) {
+  use_corpus("\u1100\u1161\n");
+  auto summary = must_build();
+  EXPECT_EQ(summary.unknown.denormal_lines(), 1);
+  EXPECT_TRUE(warns(summary, "--normalize nfc"));
+  options_.overwrite = true;
+  options_.tokenizer.normalize = "nfc";
+  summary = must_build();
+  EXPECT_FALSE(warns(summary, "--normalize nfc"));
+  const auto decomposed = payloads_of(fs_, "out/pretrain_data.tfrecord-0-of-2");
+  use_corpus("가\n");
+  must_build();
+  EXPECT_EQ(payloads_of(fs_, "out/pretrain_data.tfrecord-0-of-2"), decomposed);
 }
 
 TEST_F(ElectraBuildTest, CaseFollowsTheVocabularyUnlessGiven) {
