@@ -70,9 +70,8 @@ struct AttentionScratch {
     value_rows = workspace.take<float>(job.shape.time * size);
     query_rows = workspace.take<float>(block * size);
     d_context_rows = workspace.take<float>(block * size);
-    // A column walk over the last tile reads past the row (PanelA::columns).
-    scores = workspace.take<float>(block * time + kMaxTileRows);
-    d_scores = workspace.take<float>(block * time + kMaxTileRows);
+    scores = workspace.take<float>(block * time);
+    d_scores = workspace.take<float>(block * time);
     bias = workspace.take<float>(time);
     bytes = workspace.used();
   }
@@ -116,26 +115,27 @@ void fill_bias(const Head& h, float* bias) {
   std::fill(bias + time, bias + h.ld(), kNoScore);
 }
 
-// scores[rows, keys] = scale * q k^T + bias for queries q0.., and kNoScore beyond what a query sees
-// (up to whole slivers).
+// scores[rows, keys] = scale * q k^T for queries q0.., in whole slivers of keys.
 void score_block(const Head& h, const AttentionScratch& s, int64_t q0, int64_t rows) {
   const int64_t span = round_up(h.keys(q0 + rows), kSliver);
   const float* const q = h.job.q + h.qkv_offset() + q0 * h.stride();
   panel_gemm<Walk::kRows>(rows, span, h.size(), PanelA::rows(q, h.stride()), s.key_columns,
                           h.size(), h.job.scale(), 0.0f, s.scores, h.ld());
-  for (int64_t i = 0; i < rows; ++i) {
-    float* const row = s.scores + i * h.ld();
-    for_vectors(0, span, [=](auto load, auto store) HW_INLINE_ATTR {
-      store(hn::Add(load(row), load(s.bias)), row);
-    });
-    if (h.job.shape.causal) std::fill(row + std::min(span, q0 + i + 1), row + span, kNoScore);
-  }
+  if (!h.job.shape.causal) return;
+  for (int64_t i = 0; i < rows; ++i)
+    std::fill(s.scores + i * h.ld() + std::min(span, q0 + i + 1), s.scores + i * h.ld() + span,
+              kNoScore);
 }
 
-// Softmax and dropout of one row of scores; returns the log-sum-exp.
-float probability_row(const DropoutMask* mask, int64_t index, int64_t span, float* row) {
+// Softmax of scores + bias, and dropout, of one row; returns the log-sum-exp.
+float probability_row(const DropoutMask* mask, int64_t index, int64_t span, const float* bias,
+                      float* row) {
   VecF most = set(kNoScore);
-  for (int64_t j = 0; j < span; j += kLanes) most = hn::Max(most, hn::Load(F32(), row + j));
+  for (int64_t j = 0; j < span; j += kLanes) {
+    const VecF score = hn::Add(hn::Load(F32(), row + j), hn::Load(F32(), bias + j));
+    most = hn::Max(most, score);
+    hn::Store(score, F32(), row + j);
+  }
   const float top = max_lanes(most);
   VecF total = hn::Zero(F32());
   for (int64_t j = 0; j < span; j += kLanes) {
@@ -170,7 +170,7 @@ void attention_head(const AttentionJob& job, int64_t batch, int64_t head,
     for (int64_t i = 0; i < rows; ++i)
       job.log_sum_exp[h.row(q0 + i)] =
           probability_row(job.dropout.active() ? &mask : nullptr, h.row(q0 + i) * h.time(),
-                          round_up(keys, kSliver), s.scores + i * h.ld());
+                          round_up(keys, kSliver), s.bias, s.scores + i * h.ld());
     const int64_t stride = job.shape.context_stride;
     panel_gemm<Walk::kRows>(rows, h.size(), keys, PanelA::rows(s.scores, h.ld()), s.value_rows,
                             h.time(), 1.0f, 0.0f, job.context + h.context_offset() + q0 * stride,
@@ -180,8 +180,8 @@ void attention_head(const AttentionJob& job, int64_t batch, int64_t head,
 
 // From scores and the gradient dp of the dropped probabilities of one row: the dropped
 // probabilities (in scores) and the gradient of q k^T (in dp).
-void gradient_row(const DropoutMask* mask, int64_t index, int64_t span, float log_sum_exp,
-                  float scale, float* scores, float* dp) {
+void gradient_row(const DropoutMask* mask, int64_t index, int64_t span, const float* bias,
+                  float log_sum_exp, float scale, float* scores, float* dp) {
   VecF total = hn::Zero(F32());
   for_vector_groups(span, [=, &total](int64_t j, auto group, int64_t) HW_INLINE_ATTR {
     VecF factor[decltype(group)::value];
@@ -189,7 +189,8 @@ void gradient_row(const DropoutMask* mask, int64_t index, int64_t span, float lo
     for_each_vector(group, [&](auto v) HW_INLINE_ATTR {
       float* const p_at = scores + j + v * kLanes;
       float* const dp_at = dp + j + v * kLanes;
-      VecF p = exp_bounded(hn::Sub(hn::Load(F32(), p_at), set(log_sum_exp)));
+      const VecF score = hn::Add(hn::Load(F32(), p_at), hn::Load(F32(), bias + j + v * kLanes));
+      VecF p = exp_bounded(hn::Sub(score, set(log_sum_exp)));
       VecF d = hn::Load(F32(), dp_at);
       if (mask != nullptr) d = hn::Mul(d, factor[v]);
       total = hn::MulAdd(p, d, total);
@@ -223,7 +224,7 @@ void gradient_block(const Head& h, const AttentionScratch& s, const DropoutMask*
   panel_gemm<Walk::kRows>(rows, span, h.size(), PanelA::rows(d_context, job.shape.context_stride),
                           s.value_columns, h.size(), 1.0f, 0.0f, s.d_scores, ld);
   for (int64_t i = 0; i < rows; ++i)
-    gradient_row(mask, h.row(q0 + i) * h.time(), span, job.saved_log_sum_exp[h.row(q0 + i)],
+    gradient_row(mask, h.row(q0 + i) * h.time(), span, s.bias, job.saved_log_sum_exp[h.row(q0 + i)],
                  job.scale(), s.scores + i * ld, s.d_scores + i * ld);
   panel_gemm<Walk::kRows>(rows, h.size(), keys, PanelA::rows(s.d_scores, ld), s.key_rows, h.time(),
                           1.0f, 0.0f, job.dq + at, h.stride());

@@ -64,14 +64,14 @@ struct VocabularyJob {
 struct VocabularyScratch {
   float* weight_columns;  // slivers of W^T of a chunk: kChunk columns
   float* weight_rows;     // slivers of W of a chunk: E columns
-  float* logits;          // [kRowBlock, kChunk]; a column walk may read past the end
+  float* logits;          // [kRowBlock, kChunk]
   int64_t bytes;
 
   VocabularyScratch(const VocabularyJob& job, void* memory) {
     Workspace workspace(memory);
     weight_columns = workspace.take<float>(kChunk * job.shape.hidden);
     weight_rows = workspace.take<float>(kChunk * job.padded_hidden());
-    logits = workspace.take<float>(kRowBlock * kChunk + kMaxTileRows);
+    logits = workspace.take<float>(kRowBlock * kChunk);
     bytes = workspace.used();
   }
 };

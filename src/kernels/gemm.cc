@@ -108,7 +108,7 @@ void finish_sliver(const GemmJob& job, int64_t m0, int64_t m1, int64_t n, int64_
                    int64_t depth, PanelA a, const float* b, float beta) {
   HWY_ALIGN float tile[kTileRows * kSliver];
   for (int64_t m = m0; m < m1; m += kTileRows, a.data += a.tile_step) {
-    const int64_t rows = std::min(kTileRows, m1 - m);
+    const int64_t rows = std::min<int64_t>(kTileRows, m1 - m);
     sliver_gemm<kWalk>(rows, kSliver, depth, a, b, job.alpha, 0.0f, tile, kSliver);
     finish_tile(job, m, rows, n, columns, beta, tile);
   }
@@ -119,8 +119,8 @@ void finish_without_product(const GemmJob& job) {
   HWY_ALIGN const float zeros[kTileRows * kSliver] = {};
   for (int64_t m = 0; m < job.m; m += kTileRows)
     for (int64_t n = 0; n < job.n; n += kSliver)
-      finish_tile(job, m, std::min(kTileRows, job.m - m), n, std::min(kSliver, job.n - n), job.beta,
-                  zeros);
+      finish_tile(job, m, std::min<int64_t>(kTileRows, job.m - m), n, std::min(kSliver, job.n - n),
+                  job.beta, zeros);
 }
 
 template <Walk kWalk>

@@ -27,14 +27,15 @@ namespace headwater::kernels {
 namespace HWY_NAMESPACE {
 
 constexpr int64_t kSliver = 2 * kLanes;
-constexpr int64_t kTileRows = HWY_TARGET <= HWY_AVX3 ? 12 : 6;
+constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 12 : 6;
 static_assert(kSliver <= kMaxSliver && kTileRows <= kMaxTileRows);
 
 // How the micro-kernel walks A: along rows in place, element (i, k) at a[i * stride + k]; or down
 // columns, the rows of a tile side by side, at a[k * stride + i].
 enum class Walk { kRows, kColumns };
 
-template <Walk kWalk>
+// kRows rows of one sliver of C, in registers.
+template <Walk kWalk, int kRows>
 class Tile {
  public:
   HWY_INLINE void multiply(int64_t k, const float* HWY_RESTRICT a, int64_t stride,
@@ -47,7 +48,7 @@ class Tile {
   }
 
  private:
-  static constexpr auto kAll = std::make_integer_sequence<int, kTileRows>();
+  static constexpr auto kAll = std::make_integer_sequence<int, kRows>();
 
   template <int... row>
   HWY_INLINE void multiply(std::integer_sequence<int, row...>, int64_t k,
@@ -84,64 +85,59 @@ class Tile {
     hn::StoreU(hn::MulAdd(set(beta), hn::LoadU(F32(), to), hn::Mul(set(alpha), v)), F32(), to);
   }
 
-  VecF sum_[kTileRows][2];
+  VecF sum_[kRows][2];
 };
 
-// C[rows, columns] of one tile; smaller than a whole tile at the edges of C.
-template <Walk kWalk>
-HWY_NOINLINE void tile_gemm(int64_t rows, int64_t columns, int64_t k, const float* a,
-                            int64_t stride, const float* b, float alpha, float beta, float* c,
-                            int64_t ldc) {
-  Tile<kWalk> tile;
+// C[kRows, columns] of one tile; at the right edge of C it has fewer columns than a sliver.
+template <Walk kWalk, int kRows>
+HWY_NOINLINE void tile_gemm(int64_t columns, int64_t k, const float* a, int64_t stride,
+                            const float* b, float alpha, float beta, float* c, int64_t ldc) {
+  Tile<kWalk, kRows> tile;
   tile.multiply(k, a, stride, b);
-  if (HWY_LIKELY(rows == kTileRows && columns == kSliver)) return tile.store(alpha, beta, c, ldc);
-  HWY_ALIGN float whole[kTileRows * kSliver];
+  if (HWY_LIKELY(columns == kSliver)) return tile.store(alpha, beta, c, ldc);
+  HWY_ALIGN float whole[kRows * kSliver];
   tile.store(alpha, 0.0f, whole, kSliver);
-  for (int64_t i = 0; i < rows; ++i)
+  for (int64_t i = 0; i < kRows; ++i)
     for (int64_t j = 0; j < columns; ++j) {
       float& out = c[i * ldc + j];
       out = whole[i * kSliver + j] + (beta == 0.0f ? 0.0f : beta * out);
     }
 }
 
-// A for panel_gemm. In place along rows: {a, lda}. Packed by pack_a: tiles of k * kTileRows.
+// A for panel_gemm: in place, or packed by pack_a as tiles of k * kTileRows.
 struct PanelA {
   const float* data;
   int64_t stride;     // see Walk
   int64_t tile_step;  // from one tile of rows to the next
 
   static PanelA rows(const float* a, int64_t lda) { return {a, lda, kTileRows * lda}; }
-  // Columns in place: whole tiles are read, so the last one may reach up to kTileRows - 1 elements
-  // beyond the rows in use (into memory that must exist).
   static PanelA columns(const float* a, int64_t lda) { return {a, lda, kTileRows}; }
   static PanelA packed(const float* a, int64_t k) { return {a, kTileRows, k * kTileRows}; }
 };
 
-// The last rows of a row-major A, fewer than a tile: columns of a zero-padded copy.
-inline HWY_NOINLINE void edge_rows_gemm(int64_t rows, int64_t columns, int64_t k, const float* a,
-                                        int64_t stride, const float* b, float alpha, float beta,
-                                        float* c, int64_t ldc) {
-  HWY_ALIGN float copy[kMaxDepth * kTileRows];
-  for (int64_t p0 = 0; p0 < k; p0 += kMaxDepth) {
-    const int64_t depth = std::min(kMaxDepth, k - p0);
-    for (int64_t i = 0; i < kTileRows; ++i)
-      for (int64_t p = 0; p < depth; ++p)
-        copy[p * kTileRows + i] = i < rows ? a[i * stride + p0 + p] : 0.0f;
-    tile_gemm<Walk::kColumns>(rows, columns, depth, copy, kTileRows, b + p0 * kSliver, alpha,
-                              p0 == 0 ? beta : 1.0f, c, ldc);
+// The rows left below the last whole tile, in tiles of kRows (a power of two), then smaller ones.
+template <Walk kWalk, int kRows>
+HWY_INLINE void edge_gemm(int64_t rows, int64_t columns, int64_t k, const float* a, int64_t stride,
+                          const float* b, float alpha, float beta, float* c, int64_t ldc) {
+  if (rows >= kRows) {
+    tile_gemm<kWalk, kRows>(columns, k, a, stride, b, alpha, beta, c, ldc);
+    a += kWalk == Walk::kRows ? kRows * stride : kRows;
+    c += kRows * ldc;
+    rows -= kRows;
   }
+  if constexpr (kRows > 1)
+    edge_gemm<kWalk, kRows / 2>(rows, columns, k, a, stride, b, alpha, beta, c, ldc);
 }
 
 // C[m, columns] = alpha * A B + beta * C for one sliver of B.
 template <Walk kWalk>
 HWY_INLINE void sliver_gemm(int64_t m, int64_t columns, int64_t k, PanelA a, const float* b,
                             float alpha, float beta, float* c, int64_t ldc) {
-  for (int64_t i = 0; i < m; i += kTileRows, a.data += a.tile_step, c += kTileRows * ldc) {
-    const int64_t rows = std::min(kTileRows, m - i);
-    if (kWalk == Walk::kRows && HWY_UNLIKELY(rows < kTileRows))
-      edge_rows_gemm(rows, columns, k, a.data, a.stride, b, alpha, beta, c, ldc);
-    else tile_gemm<kWalk>(rows, columns, k, a.data, a.stride, b, alpha, beta, c, ldc);
-  }
+  constexpr int kEdge = kTileRows > 8 ? 8 : 4;
+  static_assert(kTileRows > kEdge && kTileRows <= 2 * kEdge);
+  for (; m >= kTileRows; m -= kTileRows, a.data += a.tile_step, c += kTileRows * ldc)
+    tile_gemm<kWalk, kTileRows>(columns, k, a.data, a.stride, b, alpha, beta, c, ldc);
+  if (m > 0) edge_gemm<kWalk, kEdge>(m, columns, k, a.data, a.stride, b, alpha, beta, c, ldc);
 }
 
 // C[m, n] = alpha * A B + beta * C; b holds slivers of packed_k rows, of which the first k count.
@@ -211,19 +207,18 @@ HWY_INLINE void pack_columns(int64_t k, int64_t n, const float* b, int64_t ldb, 
 }
 
 // Tiles of A[m, k] whose transpose is stored, element (i, p) at a[p * lda + i]:
-// out[tile][k][kTileRows], the last tile padded with zeros.
+// out[tile][k][kTileRows]; missing rows of the last tile are left as they are.
 HWY_INLINE void pack_a(int64_t m, int64_t k, const float* a, int64_t lda, float* out) {
-  constexpr int64_t kBlock = 16;
+  constexpr int64_t kBlock = 16;  // rows of the transpose at a time, as in pack_rows
   for (int64_t p0 = 0; p0 < k; p0 += kBlock) {
     const int64_t p1 = std::min(k, p0 + kBlock);
     for (int64_t i = 0; i < m; i += kTileRows) {
       float* to = out + i * k + p0 * kTileRows;
-      const int64_t rows = std::min(kTileRows, m - i);
+      const int64_t rows = std::min<int64_t>(kTileRows, m - i);
       for (int64_t p = p0; p < p1; ++p, to += kTileRows) {
-        const float* from = a + p * lda + i;
+        const float* const from = a + p * lda + i;
         if (HWY_LIKELY(rows == kTileRows)) std::memcpy(to, from, kTileRows * sizeof(float));
-        else
-          for (int64_t r = 0; r < kTileRows; ++r) to[r] = r < rows ? from[r] : 0.0f;
+        else std::copy(from, from + rows, to);
       }
     }
   }
