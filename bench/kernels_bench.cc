@@ -238,7 +238,8 @@ void add_rest(std::vector<Entry>& list) {
 // The usual table, and the sum over a step below it.
 class StepReporter : public benchmark::ConsoleReporter {
  public:
-  explicit StepReporter(const std::vector<Entry>& list) : list_(list) {}
+  explicit StepReporter(const std::vector<Entry>& list)
+      : ConsoleReporter(OO_Tabular), list_(list) {}
   void ReportRuns(const std::vector<Run>& runs) override {
     ConsoleReporter::ReportRuns(runs);
     for (const Run& run : runs) {

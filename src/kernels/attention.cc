@@ -120,7 +120,7 @@ void score_block(const Head& h, const AttentionScratch& s, int64_t q0, int64_t r
   const int64_t span = round_up(h.keys(q0 + rows), kSliver);
   const float* const q = h.job.q + h.qkv_offset() + q0 * h.stride();
   panel_gemm<Walk::kRows>(rows, span, h.size(), PanelA::rows(q, h.stride()), s.key_columns,
-                          h.size(), h.job.scale(), 0.0f, s.scores, h.ld());
+                          h.size(), {.alpha = h.job.scale()}, s.scores, h.ld());
   if (!h.job.shape.causal) return;
   for (int64_t i = 0; i < rows; ++i)
     std::fill(s.scores + i * h.ld() + std::min(span, q0 + i + 1), s.scores + i * h.ld() + span,
@@ -162,7 +162,7 @@ void attention_head(const AttentionJob& job, int64_t batch, int64_t head,
   const Head h{job, batch, head};
   const DropoutMask mask(job.dropout);
   pack_columns(h.size(), h.time(), job.k + h.qkv_offset(), h.stride(), s.key_columns);
-  pack_rows(h.time(), h.size(), job.v + h.qkv_offset(), h.stride(), s.value_rows);
+  pack_rows(h.time(), h.size(), job.v + h.qkv_offset(), h.stride(), h.time(), s.value_rows);
   fill_bias(h, s.bias);
   for (int64_t q0 = 0; q0 < h.time(); q0 += kQueryBlock) {
     const int64_t rows = std::min(kQueryBlock, h.time() - q0), keys = h.keys(q0 + rows);
@@ -173,8 +173,7 @@ void attention_head(const AttentionJob& job, int64_t batch, int64_t head,
                           round_up(keys, kSliver), s.bias, s.scores + i * h.ld());
     const int64_t stride = job.shape.context_stride;
     panel_gemm<Walk::kRows>(rows, h.size(), keys, PanelA::rows(s.scores, h.ld()), s.value_rows,
-                            h.time(), 1.0f, 0.0f, job.context + h.context_offset() + q0 * stride,
-                            stride);
+                            h.time(), {}, job.context + h.context_offset() + q0 * stride, stride);
   }
 }
 
@@ -222,18 +221,18 @@ void gradient_block(const Head& h, const AttentionScratch& s, const DropoutMask*
   const float* const d_context = job.d_context + h.context_offset() + q0 * job.shape.context_stride;
   score_block(h, s, q0, rows);
   panel_gemm<Walk::kRows>(rows, span, h.size(), PanelA::rows(d_context, job.shape.context_stride),
-                          s.value_columns, h.size(), 1.0f, 0.0f, s.d_scores, ld);
+                          s.value_columns, h.size(), {}, s.d_scores, ld);
   for (int64_t i = 0; i < rows; ++i)
     gradient_row(mask, h.row(q0 + i) * h.time(), span, s.bias, job.saved_log_sum_exp[h.row(q0 + i)],
                  job.scale(), s.scores + i * ld, s.d_scores + i * ld);
   panel_gemm<Walk::kRows>(rows, h.size(), keys, PanelA::rows(s.d_scores, ld), s.key_rows, h.time(),
-                          1.0f, 0.0f, job.dq + at, h.stride());
-  pack_rows(rows, h.size(), job.q + at, h.stride(), s.query_rows);
+                          {}, job.dq + at, h.stride());
+  pack_rows(rows, h.size(), job.q + at, h.stride(), rows, s.query_rows);
   panel_gemm<Walk::kColumns>(keys, h.size(), rows, PanelA::columns(s.d_scores, ld), s.query_rows,
-                             rows, 1.0f, 1.0f, job.dk + h.qkv_offset(), h.stride());
-  pack_rows(rows, h.size(), d_context, job.shape.context_stride, s.d_context_rows);
+                             rows, {.beta = 1.0f}, job.dk + h.qkv_offset(), h.stride());
+  pack_rows(rows, h.size(), d_context, job.shape.context_stride, rows, s.d_context_rows);
   panel_gemm<Walk::kColumns>(keys, h.size(), rows, PanelA::columns(s.scores, ld), s.d_context_rows,
-                             rows, 1.0f, 1.0f, job.dv + h.qkv_offset(), h.stride());
+                             rows, {.beta = 1.0f}, job.dv + h.qkv_offset(), h.stride());
 }
 
 void attention_gradient_head(const AttentionJob& job, int64_t batch, int64_t head,
@@ -241,7 +240,7 @@ void attention_gradient_head(const AttentionJob& job, int64_t batch, int64_t hea
   const Head h{job, batch, head};
   const DropoutMask mask(job.dropout);
   pack_columns(h.size(), h.time(), job.k + h.qkv_offset(), h.stride(), s.key_columns);
-  pack_rows(h.time(), h.size(), job.k + h.qkv_offset(), h.stride(), s.key_rows);
+  pack_rows(h.time(), h.size(), job.k + h.qkv_offset(), h.stride(), h.time(), s.key_rows);
   pack_columns(h.size(), h.time(), job.v + h.qkv_offset(), h.stride(), s.value_columns);
   fill_bias(h, s.bias);
   zero_rows(h.time(), h.size(), h.stride(), job.dk + h.qkv_offset());

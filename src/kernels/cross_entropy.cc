@@ -125,7 +125,7 @@ void logit_block(const VocabularyJob& job, const Chunk& chunk, int64_t m0, int64
   for (int64_t e = 0; e < hidden; e += kMaxDepth) {
     const int64_t depth = std::min(kMaxDepth, hidden - e);
     panel_gemm<Walk::kRows>(m1 - m0, span, depth, PanelA::rows(job.h + m0 * hidden + e, hidden),
-                            s.weight_columns + e * kChunk, depth, 1.0f, e == 0 ? 0.0f : 1.0f,
+                            s.weight_columns + e * kChunk, depth, {.beta = e == 0 ? 0.0f : 1.0f},
                             s.logits, kChunk);
   }
   HWY_ALIGN float bias[kChunk];
@@ -309,7 +309,8 @@ void vocabulary_gradient_chunk(const VocabularyJob& job, const Chunk& chunk, flo
                                const VocabularyScratch& s) {
   const int64_t rows = job.shape.rows, hidden = job.shape.hidden;
   pack_weight_columns(job, chunk, s.weight_columns);
-  pack_rows(chunk.size(), hidden, job.weight + chunk.begin * hidden, hidden, s.weight_rows);
+  pack_rows(chunk.size(), hidden, job.weight + chunk.begin * hidden, hidden, chunk.size(),
+            s.weight_rows);
   HWY_ALIGN float d_bias[kChunk] = {};
   float* const d_weight = job.d_weight + chunk.begin * hidden;
   for (int64_t m0 = 0; m0 < rows; m0 += kRowBlock) {
@@ -317,10 +318,10 @@ void vocabulary_gradient_chunk(const VocabularyJob& job, const Chunk& chunk, flo
     logit_block(job, chunk, m0, m1, s);
     logit_gradients(job, chunk, m0, m1, s.logits, d_bias);
     panel_gemm<Walk::kRows>(m1 - m0, hidden, chunk.size(), PanelA::rows(s.logits, kChunk),
-                            s.weight_rows, chunk.size(), 1.0f, 1.0f, dh + m0 * hidden, hidden);
+                            s.weight_rows, chunk.size(), {.beta = 1.0f}, dh + m0 * hidden, hidden);
     panel_gemm<Walk::kColumns>(chunk.size(), hidden, m1 - m0, PanelA::columns(s.logits, kChunk),
-                               job.packed_h + m0 * job.padded_hidden(), m1 - m0, 1.0f,
-                               m0 == 0 ? job.accumulate : 1.0f, d_weight, hidden);
+                               job.packed_h + m0 * job.padded_hidden(), m1 - m0,
+                               {.beta = m0 == 0 ? job.accumulate : 1.0f}, d_weight, hidden);
   }
   if (job.d_bias == nullptr) return;
   for (int64_t j = 0; j < chunk.size(); ++j) {
@@ -340,7 +341,7 @@ void vocabulary_gradient_group(const VocabularyJob& job, int64_t group,
 }
 
 void pack_hidden(const VocabularyJob& job, int64_t m0, int64_t m1, float* out) {
-  pack_rows(m1 - m0, job.shape.hidden, job.h + m0 * job.shape.hidden, job.shape.hidden,
+  pack_rows(m1 - m0, job.shape.hidden, job.h + m0 * job.shape.hidden, job.shape.hidden, m1 - m0,
             out + m0 * job.padded_hidden());
 }
 

@@ -48,6 +48,8 @@ struct GemmJob {
   float* packed_a = nullptr;  // [thread][kPackedA], only when A is transposed
 
   int64_t padded_n() const { return round_up(n, kMaxSliver); }
+  // A bias alone is added on the way from the registers.
+  bool epilogue_in_tiles() const { return epilogue.gelu || epilogue.multiply || epilogue.add; }
 };
 
 struct Rectangle {
@@ -62,15 +64,20 @@ namespace headwater::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Packs columns [n0, n1) of a block of B, n0 a multiple of kMaxSliver.
-void gemm_pack_b(const GemmJob& job, const DepthBlock& block, int64_t n0, int64_t n1) {
+// Packs a part of a block of B: columns [n0, n1) of a transposed B, n0 a multiple of kMaxSliver, or
+// rows [p0, p1) of another, within one kMaxDepth piece: what lies side by side in memory.
+void gemm_pack_columns(const GemmJob& job, const DepthBlock& block, int64_t n0, int64_t n1) {
   for (int64_t p = block.k0; p < block.k1; p += kMaxDepth) {
     const int64_t depth = std::min(kMaxDepth, block.k1 - p);
-    float* const out = block.packed_b + (p - block.k0) * job.padded_n() + n0 * depth;
-    if (job.b.transposed)
-      pack_columns(depth, n1 - n0, job.b.data + n0 * job.b.ld + p, job.b.ld, out);
-    else pack_rows(depth, n1 - n0, job.b.data + p * job.b.ld + n0, job.b.ld, out);
+    pack_columns(depth, n1 - n0, job.b.data + n0 * job.b.ld + p, job.b.ld,
+                 block.packed_b + (p - block.k0) * job.padded_n() + n0 * depth);
   }
+}
+void gemm_pack_rows(const GemmJob& job, const DepthBlock& block, int64_t p0, int64_t p1) {
+  const int64_t piece = block.k0 + (p0 - block.k0) / kMaxDepth * kMaxDepth;
+  pack_rows(p1 - p0, job.n, job.b.data + p0 * job.b.ld, job.b.ld,
+            std::min(kMaxDepth, block.k1 - piece),
+            block.packed_b + (piece - block.k0) * job.padded_n() + (p0 - piece) * kSliver);
 }
 
 // What the epilogue makes of v, elements from `at` of C.
@@ -109,7 +116,7 @@ void finish_sliver(const GemmJob& job, int64_t m0, int64_t m1, int64_t n, int64_
   HWY_ALIGN float tile[kTileRows * kSliver];
   for (int64_t m = m0; m < m1; m += kTileRows, a.data += a.tile_step) {
     const int64_t rows = std::min<int64_t>(kTileRows, m1 - m);
-    sliver_gemm<kWalk>(rows, kSliver, depth, a, b, job.alpha, 0.0f, tile, kSliver);
+    sliver_gemm<kWalk>(rows, kSliver, depth, a, b, {.alpha = job.alpha}, tile, kSliver);
     finish_tile(job, m, rows, n, columns, beta, tile);
   }
 }
@@ -125,33 +132,38 @@ void finish_without_product(const GemmJob& job) {
 
 template <Walk kWalk>
 void rectangle_pass(const GemmJob& job, const Rectangle& r, int64_t depth, PanelA a,
-                    const float* packed_b, float beta, bool finish) {
+                    const float* packed_b, float beta, bool last, Ahead ahead) {
+  const bool finish = last && job.epilogue_in_tiles();
   for (int64_t n = r.n0; n < r.n1; n += kSliver) {
     const int64_t columns = std::min(kSliver, r.n1 - n);
     const float* const b = packed_b + n * depth;
+    const float* const bias = last && job.epilogue.bias ? job.epilogue.bias + n : nullptr;
     if (finish) finish_sliver<kWalk>(job, r.m0, r.m1, n, columns, depth, a, b, beta);
     else
-      sliver_gemm<kWalk>(r.m1 - r.m0, columns, depth, a, b, job.alpha, beta,
-                         job.c + r.m0 * job.ldc + n, job.ldc);
+      sliver_gemm<kWalk>(r.m1 - r.m0, columns, depth, a, b, {job.alpha, beta, bias},
+                         job.c + r.m0 * job.ldc + n, job.ldc, &ahead);
   }
 }
 
 // A rectangle of C, over a block of k. A transposed A is packed here, by the thread that multiplies
-// it.
+// it, and what the next block packs is fetched meanwhile.
 void gemm_rectangle(const GemmJob& job, const DepthBlock& block, const Rectangle& r,
-                    bool has_epilogue, float* packed_a) {
+                    float* packed_a) {
   for (int64_t p = block.k0; p < block.k1; p += kMaxDepth) {
     const int64_t depth = std::min(kMaxDepth, block.k1 - p);
     const float beta = p == 0 ? job.beta : 1.0f;
-    const bool finish = has_epilogue && p + depth == job.k;
+    const bool last = p + depth == job.k;
     const float* const b = block.packed_b + (p - block.k0) * job.padded_n();
     if (job.a.transposed) {
-      pack_a(r.m1 - r.m0, depth, job.a.data + p * job.a.ld + r.m0, job.a.ld, packed_a);
-      rectangle_pass<Walk::kColumns>(job, r, depth, PanelA::packed(packed_a, depth), b, beta,
-                                     finish);
+      const float* const a = job.a.data + p * job.a.ld + r.m0;
+      pack_a(r.m1 - r.m0, depth, a, job.a.ld, packed_a);
+      const Ahead ahead(a + depth * job.a.ld, job.a.ld, std::min(kMaxDepth, job.k - p - depth),
+                        r.m1 - r.m0);
+      rectangle_pass<Walk::kColumns>(job, r, depth, PanelA::packed(packed_a, depth), b, beta, last,
+                                     ahead);
     } else {
       const PanelA a = PanelA::rows(job.a.data + r.m0 * job.a.ld + p, job.a.ld);
-      rectangle_pass<Walk::kRows>(job, r, depth, a, b, beta, finish);
+      rectangle_pass<Walk::kRows>(job, r, depth, a, b, beta, last, Ahead());
     }
   }
 }
@@ -163,7 +175,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace headwater::kernels {
-HWY_EXPORT(gemm_pack_b);
+HWY_EXPORT(gemm_pack_columns);
+HWY_EXPORT(gemm_pack_rows);
 HWY_EXPORT(gemm_rectangle);
 HWY_EXPORT(finish_without_product);
 namespace {
@@ -190,28 +203,41 @@ Grid choose_grid(int64_t m, int64_t n, bool transpose_a) {
   return best;
 }
 
+// Packing of a block of B in tasks.
+struct Packing {
+  bool columns;
+  int64_t size, grain;
+
+  Packing(const GemmJob& job, const DepthBlock& block)
+      : columns(job.b.transposed),
+        size(columns ? job.n : block.k1 - block.k0),
+        grain(columns ? 2 * kMaxSliver : 32) {
+    if (block.k0 == block.k1) size = 0;
+  }
+  int64_t tasks() const { return ceil_div(size, grain); }
+  void run(const GemmJob& job, const DepthBlock& block, int64_t task) const {
+    const int64_t begin = task * grain, end = std::min(size, begin + grain);
+    if (columns) HWY_DYNAMIC_DISPATCH(gemm_pack_columns)(job, block, begin, end);
+    else HWY_DYNAMIC_DISPATCH(gemm_pack_rows)(job, block, block.k0 + begin, block.k0 + end);
+  }
+};
+
 // Multiplies block `now` (unless empty) and packs block `next` (unless empty), in one parallel
 // loop.
-void run_block(const GemmJob& job, const Grid& grid, const DepthBlock& now, const DepthBlock& next,
-               bool has_epilogue) {
-  constexpr int64_t kPackColumns = 2 * kMaxSliver;
-  const int64_t packs = next.k0 < next.k1 ? ceil_div(job.n, kPackColumns) : 0;
-  const int64_t products = now.k0 < now.k1 ? grid.size(job.m, job.n) : 0;
-  const int64_t across = ceil_div(job.n, grid.columns), all = packs + products;
+void run_block(const GemmJob& job, const Grid& grid, const DepthBlock& now,
+               const DepthBlock& next) {
+  const Packing packing(job, next);
+  const int64_t packs = packing.tasks(), across = ceil_div(job.n, grid.columns);
+  const int64_t all = packs + (now.k0 < now.k1 ? grid.size(job.m, job.n) : 0);
   const bool small = job.m * job.n * job.k < 100'000;
   parallel_for(all, small ? all : 1, [&](int64_t begin, int64_t end) {
     float* const packed_a = job.packed_a + thread_index() * kPackedA;
-    for (int64_t task = begin; task < end; ++task) {
-      if (task < packs) {
-        const int64_t n0 = task * kPackColumns;
-        HWY_DYNAMIC_DISPATCH(gemm_pack_b)(job, next, n0, std::min(job.n, n0 + kPackColumns));
-        continue;
-      }
-      const int64_t m0 = (task - packs) / across * grid.rows;
-      const int64_t n0 = (task - packs) % across * grid.columns;
+    for (int64_t task = begin; task < std::min(end, packs); ++task) packing.run(job, next, task);
+    for (int64_t task = std::max(begin, packs) - packs; task < end - packs; ++task) {
+      const int64_t m0 = task / across * grid.rows, n0 = task % across * grid.columns;
       const Rectangle r{m0, std::min(job.m, m0 + grid.rows), n0,
                         std::min(job.n, n0 + grid.columns)};
-      HWY_DYNAMIC_DISPATCH(gemm_rectangle)(job, now, r, has_epilogue, packed_a);
+      HWY_DYNAMIC_DISPATCH(gemm_rectangle)(job, now, r, packed_a);
     }
   });
 }
@@ -240,14 +266,13 @@ void gemm(int64_t m, int64_t n, int64_t k, float alpha, const Operand& a, const 
   const int64_t depth = depth_block(a.transposed), size = packed_b_size(n, k, a.transposed);
   float* const first = memory.take<float>(size);
   float* const second = k > depth ? memory.take<float>(size) : nullptr;
-  const bool has_epilogue = epilogue.bias || epilogue.gelu || epilogue.multiply || epilogue.add;
   const Grid grid = choose_grid(m, n, a.transposed);
   if (k <= 0) return HWY_DYNAMIC_DISPATCH(finish_without_product)(job);
   DepthBlock now{0, 0, second};
   while (now.k0 < k) {
     const DepthBlock next{now.k1, std::min(k, now.k1 + depth),
                           now.packed_b == first ? second : first};
-    run_block(job, grid, now, next, has_epilogue);
+    run_block(job, grid, now, next);
     now = now.k1 == k ? DepthBlock{k, k, nullptr} : next;
   }
 }

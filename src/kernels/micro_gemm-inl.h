@@ -1,6 +1,6 @@
 // The innermost product, for the instruction set being compiled: C[m,n] = alpha * A B + beta * C
-// with B packed into slivers of kSliver columns. gemm, attention and the vocabulary cross-entropy
-// are loops around it; it knows no threads and no blocking for caches.
+// (+ bias) with B packed into slivers of kSliver columns. gemm, attention and the vocabulary
+// cross-entropy are loops around it; it knows no threads and no blocking for caches.
 //
 // The tile (kTileRows x kSliver, two vectors wide) is as large as the registers hold: 6 x 16 with
 // AVX2, 12 x 32 with AVX-512. Sums over k run in order, so a result depends on the inputs and the
@@ -42,9 +42,11 @@ class Tile {
                            const float* HWY_RESTRICT b) {
     multiply(kAll, k, a, stride, b);
   }
-  // c = alpha * tile + beta * c; c is not read when beta is 0.
-  HWY_INLINE void store(float alpha, float beta, float* HWY_RESTRICT c, int64_t ldc) const {
-    store(kAll, alpha, beta, c, ldc);
+  // c = alpha * tile + beta * c + (bias0, bias1) of each row; c is not read when beta is 0.
+  HWY_INLINE void store(float alpha, float beta, VecF bias0, VecF bias1, float* HWY_RESTRICT c,
+                        int64_t ldc) const {
+    if (beta == 0.0f) put(kAll, set(alpha), bias0, bias1, c, ldc);
+    else add(kAll, set(alpha), set(beta), bias0, bias1, c, ldc);
   }
 
  private:
@@ -68,41 +70,73 @@ class Tile {
     sum_[row][1] = hn::MulAdd(a, b1, sum_[row][1]);
   }
   template <int... row>
-  HWY_INLINE void store(std::integer_sequence<int, row...>, float alpha, float beta,
-                        float* HWY_RESTRICT c, int64_t ldc) const {
-    if (beta == 0.0f)
-      ((put(alpha, sum_[row][0], c + row * ldc), put(alpha, sum_[row][1], c + row * ldc + kLanes)),
-       ...);
-    else
-      ((add(alpha, sum_[row][0], beta, c + row * ldc),
-        add(alpha, sum_[row][1], beta, c + row * ldc + kLanes)),
-       ...);
+  HWY_INLINE void put(std::integer_sequence<int, row...>, VecF alpha, VecF bias0, VecF bias1,
+                      float* HWY_RESTRICT c, int64_t ldc) const {
+    ((hn::StoreU(hn::MulAdd(alpha, sum_[row][0], bias0), F32(), c + row * ldc),
+      hn::StoreU(hn::MulAdd(alpha, sum_[row][1], bias1), F32(), c + row * ldc + kLanes)),
+     ...);
   }
-  static HWY_INLINE void put(float alpha, VecF v, float* to) {
-    hn::StoreU(hn::Mul(set(alpha), v), F32(), to);
+  template <int... row>
+  HWY_INLINE void add(std::integer_sequence<int, row...>, VecF alpha, VecF beta, VecF bias0,
+                      VecF bias1, float* HWY_RESTRICT c, int64_t ldc) const {
+    ((add(hn::MulAdd(alpha, sum_[row][0], bias0), beta, c + row * ldc),
+      add(hn::MulAdd(alpha, sum_[row][1], bias1), beta, c + row * ldc + kLanes)),
+     ...);
   }
-  static HWY_INLINE void add(float alpha, VecF v, float beta, float* to) {
-    hn::StoreU(hn::MulAdd(set(beta), hn::LoadU(F32(), to), hn::Mul(set(alpha), v)), F32(), to);
+  static HWY_INLINE void add(VecF v, VecF beta, float* to) {
+    hn::StoreU(hn::MulAdd(beta, hn::LoadU(F32(), to), v), F32(), to);
   }
 
   VecF sum_[kRows][2];
 };
 
+// What a tile becomes: alpha * tile + beta * C + bias[column] (null: none).
+struct Combine {
+  float alpha = 1.0f, beta = 0.0f;
+  const float* bias = nullptr;
+};
+
 // C[kRows, columns] of one tile; at the right edge of C it has fewer columns than a sliver.
 template <Walk kWalk, int kRows>
 HWY_NOINLINE void tile_gemm(int64_t columns, int64_t k, const float* a, int64_t stride,
-                            const float* b, float alpha, float beta, float* c, int64_t ldc) {
+                            const float* b, const Combine& how, float* c, int64_t ldc) {
   Tile<kWalk, kRows> tile;
   tile.multiply(k, a, stride, b);
-  if (HWY_LIKELY(columns == kSliver)) return tile.store(alpha, beta, c, ldc);
+  const VecF zero = hn::Zero(F32());
+  if (HWY_LIKELY(columns == kSliver)) {
+    const VecF bias0 = how.bias != nullptr ? hn::LoadU(F32(), how.bias) : zero;
+    const VecF bias1 = how.bias != nullptr ? hn::LoadU(F32(), how.bias + kLanes) : zero;
+    return tile.store(how.alpha, how.beta, bias0, bias1, c, ldc);
+  }
   HWY_ALIGN float whole[kRows * kSliver];
-  tile.store(alpha, 0.0f, whole, kSliver);
+  tile.store(how.alpha, 0.0f, zero, zero, whole, kSliver);
   for (int64_t i = 0; i < kRows; ++i)
     for (int64_t j = 0; j < columns; ++j) {
       float& out = c[i * ldc + j];
-      out = whole[i * kSliver + j] + (beta == 0.0f ? 0.0f : beta * out);
+      out = whole[i * kSliver + j] + (how.bias != nullptr ? how.bias[j] : 0.0f) +
+            (how.beta == 0.0f ? 0.0f : how.beta * out);
     }
 }
+
+// Rows of memory that a later pass will read, fetched one after the other while products run.
+class Ahead {
+ public:
+  Ahead() = default;
+  Ahead(const float* first, int64_t stride, int64_t rows, int64_t width)
+      : next_(first), stride_(stride), rows_(rows), width_(width) {}
+
+  HWY_INLINE void fetch_row() {
+    if (rows_ <= 0) return;
+    for (int64_t j = 0; j < width_ + 15; j += 16)
+      __builtin_prefetch(next_ + std::min(j, width_ - 1));
+    next_ += stride_;
+    --rows_;
+  }
+
+ private:
+  const float* next_ = nullptr;
+  int64_t stride_ = 0, rows_ = 0, width_ = 0;
+};
 
 // A for panel_gemm: in place, or packed by pack_a as tiles of k * kTileRows.
 struct PanelA {
@@ -118,46 +152,48 @@ struct PanelA {
 // The rows left below the last whole tile, in tiles of kRows (a power of two), then smaller ones.
 template <Walk kWalk, int kRows>
 HWY_INLINE void edge_gemm(int64_t rows, int64_t columns, int64_t k, const float* a, int64_t stride,
-                          const float* b, float alpha, float beta, float* c, int64_t ldc) {
+                          const float* b, const Combine& how, float* c, int64_t ldc) {
   if (rows >= kRows) {
-    tile_gemm<kWalk, kRows>(columns, k, a, stride, b, alpha, beta, c, ldc);
+    tile_gemm<kWalk, kRows>(columns, k, a, stride, b, how, c, ldc);
     a += kWalk == Walk::kRows ? kRows * stride : kRows;
     c += kRows * ldc;
     rows -= kRows;
   }
-  if constexpr (kRows > 1)
-    edge_gemm<kWalk, kRows / 2>(rows, columns, k, a, stride, b, alpha, beta, c, ldc);
+  if constexpr (kRows > 1) edge_gemm<kWalk, kRows / 2>(rows, columns, k, a, stride, b, how, c, ldc);
 }
 
-// C[m, columns] = alpha * A B + beta * C for one sliver of B.
+// C[m, columns] = combine(A B, C) for one sliver of B.
 template <Walk kWalk>
 HWY_INLINE void sliver_gemm(int64_t m, int64_t columns, int64_t k, PanelA a, const float* b,
-                            float alpha, float beta, float* c, int64_t ldc) {
+                            const Combine& how, float* c, int64_t ldc, Ahead* ahead = nullptr) {
   constexpr int kEdge = kTileRows > 8 ? 8 : 4;
   static_assert(kTileRows > kEdge && kTileRows <= 2 * kEdge);
-  for (; m >= kTileRows; m -= kTileRows, a.data += a.tile_step, c += kTileRows * ldc)
-    tile_gemm<kWalk, kTileRows>(columns, k, a.data, a.stride, b, alpha, beta, c, ldc);
-  if (m > 0) edge_gemm<kWalk, kEdge>(m, columns, k, a.data, a.stride, b, alpha, beta, c, ldc);
+  for (; m >= kTileRows; m -= kTileRows, a.data += a.tile_step, c += kTileRows * ldc) {
+    if (ahead != nullptr) ahead->fetch_row();
+    tile_gemm<kWalk, kTileRows>(columns, k, a.data, a.stride, b, how, c, ldc);
+  }
+  if (m > 0) edge_gemm<kWalk, kEdge>(m, columns, k, a.data, a.stride, b, how, c, ldc);
 }
 
-// C[m, n] = alpha * A B + beta * C; b holds slivers of packed_k rows, of which the first k count.
+// C[m, n] = combine(A B, C); b holds slivers of packed_k rows, of which the first k count.
 template <Walk kWalk>
 HWY_INLINE void panel_gemm(int64_t m, int64_t n, int64_t k, PanelA a, const float* b,
-                           int64_t packed_k, float alpha, float beta, float* c, int64_t ldc) {
+                           int64_t packed_k, const Combine& how, float* c, int64_t ldc) {
   for (int64_t j = 0; j < n; j += kSliver)
-    sliver_gemm<kWalk>(m, std::min(kSliver, n - j), k, a, b + j * packed_k, alpha, beta, c + j,
-                       ldc);
+    sliver_gemm<kWalk>(m, std::min(kSliver, n - j), k, a, b + j * packed_k, how, c + j, ldc);
 }
 
 // ---- packing ----
 
-// Slivers of B[k, n] stored row by row: out[sliver][k][kSliver], the last sliver padded with zeros.
-HWY_INLINE void pack_rows(int64_t k, int64_t n, const float* b, int64_t ldb, float* out) {
+// Slivers of B[k, n] stored row by row: out[sliver][packed_k][kSliver], the last sliver padded with
+// zeros.
+HWY_INLINE void pack_rows(int64_t k, int64_t n, const float* b, int64_t ldb, int64_t packed_k,
+                          float* out) {
   constexpr int64_t kBlock = 8;  // rows at a time: that many sequential streams are prefetched
   for (int64_t p0 = 0; p0 < k; p0 += kBlock) {
     const int64_t p1 = std::min(k, p0 + kBlock);
     for (int64_t j = 0; j < n; j += kSliver) {
-      float* to = out + j * k + p0 * kSliver;
+      float* to = out + j * packed_k + p0 * kSliver;
       for (int64_t p = p0; p < p1; ++p, to += kSliver) {
         const float* from = b + p * ldb + j;
         hn::Store(load_first(from, n - j), F32(), to);
