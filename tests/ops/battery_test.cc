@@ -2,8 +2,10 @@
 // its record.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/threads.h"
 #include "base/threefry.h"
@@ -267,6 +269,66 @@ TEST_P(Operators, ThreadsDoNotChangeTheResult) {
       for (size_t j = 0; j < outputs.size(); ++j) {
         EXPECT_TRUE(std::ranges::equal(outputs[j].bytes(), of_one[j].bytes()))
             << "output " << j << " on " << threads << " threads";
+      }
+    }
+  }
+}
+
+using Pairs = std::vector<std::pair<int, int>>;
+
+// The outputs of the operator's kernel where, for each pair (output, operand), the output is
+// written over the operand.
+std::vector<Tensor> run_kernel(const Node& node, std::vector<Tensor> operands, const Pairs& over) {
+  std::vector<const Type*> types;
+  std::vector<const uint8_t*> inputs;
+  std::vector<Tensor> results;
+  std::vector<uint8_t*> outputs;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    types.push_back(&node.inputs[i].type());
+    inputs.push_back(operands[i].data());
+  }
+  for (const Type& type : node.outputs) {
+    results.emplace_back(type.dtype, type.shape);
+    outputs.push_back(results.back().data());
+  }
+  for (const auto& [out, in] : over) {
+    outputs[static_cast<size_t>(out)] = operands[static_cast<size_t>(in)].data();
+  }
+  AlignedBuffer workspace(node.op->workspace == nullptr ? 0 : node.op->workspace(node, types));
+  node.op->cpu(KernelContext(node, types, inputs, outputs,
+                             {workspace.data(), static_cast<size_t>(workspace.size())}));
+  for (const auto& [out, in] : over) {
+    results[static_cast<size_t>(out)] = operands[static_cast<size_t>(in)];
+  }
+  return results;
+}
+
+// What the record says may be written over: each pair alone, and the first of each output together.
+std::vector<Pairs> ways_in_place(const Op& op) {
+  std::vector<Pairs> ways;
+  Pairs together;
+  for (const auto& pair : op.in_place) {
+    ways.push_back({pair});
+    const auto same = [&](const auto& other) { return other.first == pair.first; };
+    if (std::none_of(together.begin(), together.end(), same)) together.push_back(pair);
+  }
+  ways.push_back(together);
+  return ways;
+}
+
+TEST_P(Operators, InPlaceGivesTheSame) {
+  if (GetParam()->cpu == nullptr) return;
+  for (const auto& [call, tolerance] : with_large(own_calls())) {
+    SCOPED_TRACE(call.text());
+    const std::unique_ptr<Graph> graph = forward_graph(call);
+    const std::vector<Tensor> inputs = random_inputs(*graph, call.sample, kSeed + 5);
+    const Node& node = graph->nodes().back();
+    const std::vector<Tensor> expected = run_kernel(node, inputs, {});
+    for (const Pairs& over : ways_in_place(*call.op)) {
+      const std::vector<Tensor> results = run_kernel(node, inputs, over);
+      for (size_t j = 0; j < results.size(); ++j) {
+        EXPECT_TRUE(std::ranges::equal(results[j].bytes(), expected[j].bytes()))
+            << "output " << j << ", over operand " << over.front().second;
       }
     }
   }
