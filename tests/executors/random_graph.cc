@@ -108,9 +108,6 @@ class RandomGraph {
   std::vector<Value> values_;
 };
 
-// A buffer of exactly the bytes, so that the address sanitizer sees every access beside it.
-Tensor call_result(const Type& type) { return Tensor(type.dtype, type.shape); }
-
 }  // namespace
 
 void build_random_graph(uint64_t seed, int64_t size, Graph& graph) {
@@ -150,7 +147,7 @@ Evaluation evaluate_by_the_book(const Graph& graph, const Tensors& feeds, const 
       types.push_back(&input.type());
       inputs.push_back(tensor_of(input).data());
     }
-    for (const Type& type : node.outputs) results.push_back(call_result(type));
+    for (const Type& type : node.outputs) results.emplace_back(type.dtype, type.shape);
     for (Tensor& result : results) outputs.push_back(result.data());
     AlignedBuffer workspace(node.op->workspace == nullptr ? 0 : node.op->workspace(node, types));
     node.op->cpu(KernelContext(node, types, inputs, outputs,
