@@ -187,5 +187,51 @@ TEST(MemoryPlan, InPlaceWorksOverEitherOperand) {
   EXPECT_TRUE(plan_memory(graph).copies.empty());
 }
 
+// y[i] = a[i] + b[n - 1 - i]: y may be written over a, but not where b is a.
+const Op kAddReversed = {.name = "add_reversed",
+                         .infer = [](const InferContext& c) { return std::vector<Type>{c.in(0)}; },
+                         .cpu =
+                             [](const KernelContext& c) {
+                               const int64_t n = c.out_type(0).size();
+                               for (int64_t i = 0; i < n; ++i) {
+                                 c.out<float>(0)[i] = c.in<float>(0)[i] + c.in<float>(1)[n - 1 - i];
+                               }
+                             },
+                         .in_place = {{0, 0}}};
+
+TEST(MemoryPlan, AnOperandThatIsReadAsAnotherOneTooIsNotWrittenOver) {
+  Graph graph;
+  const Value w = graph.input("w", {DType::kF32, {3}}, true);
+  const Value x = exp(graph.input("x", {DType::kF32, {3}}));
+  graph.output("same", graph.call1(kAddReversed, {x, x}));
+  const Value y = neg(graph.input("z", {DType::kF32, {3}}));
+  graph.output("view", graph.call1(kAddReversed, {y, stop_gradient(y)}));
+  graph.update(w, graph.call1(kAddReversed, {w, stop_gradient(w)}));
+  expect_runs_by_the_book(graph, 1);
+}
+
+// Either output may be written over the operand, but only one of them is.
+const Op kHalves = {.name = "halves",
+                    .infer =
+                        [](const InferContext& c) {
+                          return std::vector<Type>{c.in(0), c.in(0)};
+                        },
+                    .cpu =
+                        [](const KernelContext& c) {
+                          for (int64_t i = 0; i < c.out_type(0).size(); ++i) {
+                            const float x = c.in<float>(0)[i];
+                            c.out<float>(1)[i] = x / 4;
+                            c.out<float>(0)[i] = x / 2;
+                          }
+                        },
+                    .in_place = {{0, 0}, {1, 0}}};
+
+TEST(MemoryPlan, OneBufferIsNotWrittenOverByTwoOutputs) {
+  Graph graph;
+  const std::vector<Value> y = graph.call(kHalves, {exp(graph.input("x", {DType::kF32, {5}}))});
+  graph.output("quarter", y[1]);  // nobody reads the other one, but it is written
+  expect_runs_by_the_book(graph, 1);
+}
+
 }  // namespace
 }  // namespace headwater
