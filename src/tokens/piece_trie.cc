@@ -1,7 +1,7 @@
 #include "tokens/piece_trie.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 namespace headwater {
 namespace {
@@ -39,18 +39,16 @@ class PieceTrie::Builder {
 
  private:
   void number_symbols(const std::vector<Piece>& pieces) {
-    std::map<char32_t, int64_t> counts;
+    std::unordered_map<char32_t, int64_t> counts;
     for (const Piece& piece : pieces)
       for (const char32_t c : piece.text) ++counts[c];
-    std::vector<std::pair<int64_t, char32_t>> by_count;
-    for (const auto& [c, count] : counts) {
-      trie_.alphabet_.push_back(c);
-      by_count.emplace_back(-count, c);
-    }
-    std::sort(by_count.begin(), by_count.end());
-    trie_.symbols_.resize(counts.size());
-    for (size_t i = 0; i < by_count.size(); ++i)
-      trie_.symbols_[trie_.index(by_count[i].second)] = static_cast<uint32_t>(i + 1);
+    std::u32string& alphabet = trie_.alphabet_;
+    for (const auto& [c, count] : counts) alphabet.push_back(c);
+    std::sort(alphabet.begin(), alphabet.end(), [&](char32_t a, char32_t b) {
+      return std::pair(-counts.at(a), a) < std::pair(-counts.at(b), b);
+    });
+    for (size_t i = 0; i < alphabet.size(); ++i)
+      trie_.symbols_.set(alphabet[i], static_cast<uint32_t>(i + 1));
   }
 
   // Pieces in the order of their symbols give every node its children in that order.
@@ -231,16 +229,6 @@ Result<PieceTrie> PieceTrie::build(const std::vector<Piece>& pieces) {
   PieceTrie trie;
   HW_RETURN_IF_ERROR(Builder(trie).run(pieces));
   return trie;
-}
-
-size_t PieceTrie::index(char32_t code_point) const {
-  return static_cast<size_t>(std::lower_bound(alphabet_.begin(), alphabet_.end(), code_point) -
-                             alphabet_.begin());
-}
-
-uint32_t PieceTrie::symbol(char32_t code_point) const {
-  const size_t place = index(code_point);
-  return place < alphabet_.size() && alphabet_[place] == code_point ? symbols_[place] : 0;
 }
 
 int32_t* PieceTrie::emit_list(int32_t pops, int32_t* out) const {

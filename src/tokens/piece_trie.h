@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "text/code_point_map.h"
 
 namespace headwater {
 
@@ -30,8 +31,8 @@ class PieceTrie {
 
   // The number of a code point, or 0 when no piece holds it. Small numbers are in many pieces,
   // which keeps the states that are visited most close together.
-  uint32_t symbol(char32_t code_point) const;
-  const std::u32string& alphabet() const { return alphabet_; }  // sorted by code point
+  uint32_t symbol(char32_t code_point) const { return symbols_[code_point]; }
+  const std::u32string& alphabet() const { return alphabet_; }  // symbol s is [s - 1]
 
   // Consumes a symbol (not 0): writes the tokens that are now certain to `out` and returns the next
   // state. A word writes at most as many tokens as it has symbols.
@@ -72,8 +73,6 @@ class PieceTrie {
   };
   class Builder;
 
-  size_t index(char32_t code_point) const;  // in alphabet_
-
   // Writes the tokens that are certain when `state` has no child to go on with, and goes to where
   // the rest of what was read stands. Nearly always one token ends in the state itself.
   bool fall_back(State s, int32_t& state, int32_t*& out) const {
@@ -91,7 +90,7 @@ class PieceTrie {
   int32_t* emit_list(int32_t pops, int32_t* out) const;
 
   std::u32string alphabet_;
-  std::vector<uint32_t> symbols_;  // of alphabet_
+  CodePointMap<uint32_t> symbols_{0};
   std::vector<State> states_;
   std::vector<int32_t> fails_;  // by state: where to go on when no child fits
   std::vector<int32_t> pops_;   // by state: tokens on that way, an id, or ~index into chain_

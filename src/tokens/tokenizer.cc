@@ -250,6 +250,7 @@ void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) con
 std::vector<Token> Tokenizer::tokenize(std::string_view text) const {
   const Tables& t = *tables_;
   std::vector<Token> tokens;
+  if (t.is_plain()) return t.tokenize(text, tokens), tokens;
   t.split_specials(
       text,
       [&](std::string_view part, size_t offset) {
