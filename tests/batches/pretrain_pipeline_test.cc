@@ -372,6 +372,37 @@ TEST_F(PretrainPipelineTest, ATruncatedShardIsFoundAtTheStart) {
   EXPECT_NE(error.find("40 of 163 bytes are missing"), std::string::npos) << error;
 }
 
+// Whatever happens to the bytes of a shard: an error, or only records that hold what they should.
+TEST_F(PretrainPipelineTest, AnyDamageIsFoundAtTheStart) {
+  put_shards(fs_, 12, 1, kLength);
+  const std::string good = fs_.files().at("r/data-000");
+  const Key key = Key::from_seed(21);
+  options_.vocab_size = 200;
+  for (uint32_t n = 0; n < 150; ++n) {
+    RandomStream random(key.fold_in(n));
+    std::string bytes = good;
+    for (uint64_t change = 0; change <= random.below(3); ++change) {
+      const size_t at = random.below(bytes.size());
+      switch (random.below(4)) {
+        case 0: bytes[at] = static_cast<char>(random.below(256)); break;
+        case 1: bytes.erase(at, random.below(40)); break;
+        case 2:
+          bytes.insert(at, std::string(random.below(40), static_cast<char>(random.below(256))));
+          break;
+        default: bytes.resize(std::max<size_t>(1, at));
+      }
+    }
+    fs_.put("r/data-000", bytes);
+    for (const auto policy : {DamagePolicy::kStop, DamagePolicy::kSkip, DamagePolicy::kSkipFile}) {
+      options_.damage_policy = policy;
+      auto pipeline = PretrainPipeline::open(fs_, options_, kSpecials);
+      if (!pipeline) continue;
+      EXPECT_LE((*pipeline)->stats().examples, 12);
+      for (const int32_t number : numbers_of(next(**pipeline))) EXPECT_LT(number, 12);
+    }
+  }
+}
+
 // Case B040: two lengths in one file.
 TEST_F(PretrainPipelineTest, MixedLengths) {
   use_case("tfr_mixed_seq_len.tfrecord");
