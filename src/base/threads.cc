@@ -63,7 +63,7 @@ int num_threads() { return g_num_threads < 1 ? omp_get_num_procs() : g_num_threa
 
 int thread_index() { return current_index(); }
 
-void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
+void parallel_for_range(int64_t n, int64_t grain, RangeBody body) {
   if (n <= 0) return;
   grain = std::max<int64_t>(1, grain);
   const int64_t chunks = ceil_div(n, grain);

@@ -119,16 +119,6 @@ class ShardScan {
   bool packed_ = false;
 };
 
-std::vector<std::string> split_patterns(std::string_view patterns) {
-  std::vector<std::string> parts;
-  while (true) {
-    const size_t comma = patterns.find(',');
-    if (comma != 0 && !patterns.empty()) parts.emplace_back(patterns.substr(0, comma));
-    if (comma == std::string_view::npos) return parts;
-    patterns.remove_prefix(comma + 1);
-  }
-}
-
 void warn_of_damage(const std::vector<ShardScan>& scans, int64_t damaged) {
   if (damaged == 0) return;
   size_t shown = 0;

@@ -63,8 +63,10 @@ std::vector<Type> infer_types(std::string_view scope, const Op& op,
   }
 }
 
-// Extents not negative, not more than kMaxElements elements; an extent of 0 excuses no other one.
+// At most kMaxRank extents, none negative, not more than kMaxElements elements; an extent of 0
+// excuses no other one.
 bool is_bounded(const Shape& shape) {
+  if (shape.size() > kMaxRank) return false;
   int64_t count = 1;
   for (const int64_t extent : shape) {
     if (extent < 0 || std::max<int64_t>(extent, 1) > kMaxElements / count) return false;

@@ -33,6 +33,7 @@ class GraphError : public std::runtime_error {
 
 // Far beyond any memory, and small enough that no arithmetic on sizes overflows.
 constexpr int64_t kMaxElements = int64_t{1} << 40;
+constexpr size_t kMaxRank = 8;  // so that kernels keep extents and strides in arrays
 
 struct Type {
   DType dtype = DType::kF32;

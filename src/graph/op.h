@@ -28,7 +28,8 @@ struct InferContext {
   void require_dtype(size_t i, DType dtype) const;
   void require_rank(size_t i, int64_t rank) const;
   void require_same_type(size_t i, size_t j) const;
-  // A shape that an attribute gives: extents not negative, at most kMaxElements elements.
+  // A shape that an attribute gives: at most kMaxRank extents, none negative, and
+  // kMaxElements elements.
   void require_shape(const Shape& shape) const;
 };
 

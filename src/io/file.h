@@ -97,6 +97,9 @@ class AtomicFile {
   std::unique_ptr<ByteSink> sink_;
 };
 
+// Splits at the commas outside of [..]; no part is empty.
+std::vector<std::string> split_patterns(std::string_view patterns);
+
 // Shell patterns (* ? [..]; comma-separated lists) to sorted existing files, each once. Wildcards
 // do not match a leading dot, as in a shell; folders are left out. A pattern without a match is
 // kNotFound and named.

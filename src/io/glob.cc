@@ -69,22 +69,6 @@ bool matches(std::string_view pattern, std::string_view name) {
   return true;
 }
 
-// Splits at the commas outside of [..].
-std::vector<std::string_view> split_patterns(std::string_view patterns) {
-  std::vector<std::string_view> parts;
-  size_t start = 0;
-  bool in_set = false;
-  for (size_t i = 0; i <= patterns.size(); ++i) {
-    const char c = i < patterns.size() ? patterns[i] : ',';
-    if (c == '[' && patterns.find(']', i) != std::string_view::npos) in_set = true;
-    if (c == ']') in_set = false;
-    if (c != ',' || (in_set && i < patterns.size())) continue;
-    if (i > start) parts.push_back(patterns.substr(start, i - start));
-    start = i + 1;
-  }
-  return parts;
-}
-
 // Extends every path of `found` by one pattern component.
 Result<std::vector<std::string>> expand(FileSystem& fs, const std::vector<std::string>& found,
                                         std::string_view component) {
@@ -139,12 +123,27 @@ Result<std::vector<std::string>> glob_one(FileSystem& fs, std::string_view patte
 
 }  // namespace
 
+std::vector<std::string> split_patterns(std::string_view patterns) {
+  std::vector<std::string> parts;
+  size_t start = 0;
+  bool in_set = false;
+  for (size_t i = 0; i <= patterns.size(); ++i) {
+    const char c = i < patterns.size() ? patterns[i] : ',';
+    if (c == '[' && patterns.find(']', i) != std::string_view::npos) in_set = true;
+    if (c == ']') in_set = false;
+    if (c != ',' || (in_set && i < patterns.size())) continue;
+    if (i > start) parts.emplace_back(patterns.substr(start, i - start));
+    start = i + 1;
+  }
+  return parts;
+}
+
 Result<std::vector<std::string>> glob_files(FileSystem& fs, std::string_view patterns) {
   if (fs.exists(std::string(patterns))) return glob_one(fs, patterns);  // a name with a comma
-  const std::vector<std::string_view> parts = split_patterns(patterns);
+  const std::vector<std::string> parts = split_patterns(patterns);
   if (parts.empty()) return fail(Code::kInvalidArgument, "no file pattern given");
   std::vector<std::string> files;
-  for (const std::string_view part : parts) {
+  for (const std::string& part : parts) {
     HW_ASSIGN_OR_RETURN(std::vector<std::string> found, glob_one(fs, part));
     std::move(found.begin(), found.end(), std::back_inserter(files));
   }

@@ -9,15 +9,16 @@ std::vector<Type> infer(const InferContext& c) {
   const int64_t axis = c.attrs.get_int("axis");
   c.require(axis >= 0 && axis < c.in(0).rank(), "no such axis");
   c.require(c.shape(0)[static_cast<size_t>(axis)] > 0, "the axis is empty");
-  return {Type{DType::kI32, plan_reduction(c.in(0), {axis}).kept}};
+  return {Type{DType::kI32, plan_reduction(c.in(0), {&axis, 1}).kept_shape()}};
 }
 
 void cpu(const KernelContext& c) {
-  const ReductionPlan plan = plan_reduction(c.in_type(0), {c.attrs().get_int("axis")});
-  const int64_t count = plan.removed[0], stride = plan.removed_strides[0];
+  const int64_t axis = c.attrs().get_int("axis");
+  const ReductionPlan plan = plan_reduction(c.in_type(0), {&axis, 1});
+  const int64_t count = plan.removed.extent[0], stride = plan.removed.strides[0];
   const float* x = c.in<float>(0);
   auto* y = c.out<int32_t>(0);
-  for_each_strided(plan.kept, plan.kept_strides, [=](int64_t i, int64_t base) {
+  for_each_strided(plan.kept.extents(), plan.kept.strides, [=](int64_t i, int64_t base) {
     int64_t best = 0;
     for (int64_t k = 1; k < count; ++k) {
       if (x[base + k * stride] > x[base + best * stride]) best = k;

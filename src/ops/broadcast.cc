@@ -30,8 +30,8 @@ std::vector<Value> vjp(const VjpContext& c) {
 template <class T>
 void repeat(const KernelContext& c) {
   const std::vector<int64_t>& axes = c.attrs().get_ints("axes");
-  const std::vector<int64_t> from = row_major_strides(c.in_type(0).shape);
-  std::vector<int64_t> strides(c.out_type(0).shape.size(), 0);
+  const Strides from = row_major_strides(c.in_type(0).shape);
+  Strides strides{};
   for (size_t i = 0; i < axes.size(); ++i) strides[static_cast<size_t>(axes[i])] = from[i];
   const T* x = c.in<T>(0);
   T* y = c.out<T>(0);

@@ -16,7 +16,7 @@ std::vector<Type> infer(const InferContext& c) {
 }
 
 void cpu(const KernelContext& c) {
-  std::vector<int64_t> strides(c.out_type(0).shape.size(), 0);
+  Strides strides{};
   strides[static_cast<size_t>(c.attrs().get_int("axis"))] = 1;
   auto* y = c.out<int32_t>(0);
   for_each_strided(c.out_type(0).shape, strides,

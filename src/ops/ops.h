@@ -28,6 +28,11 @@ Value add(Value a, Value b);
 Value sub(Value a, Value b);
 Value mul(Value a, Value b);
 Value div(Value a, Value b);
+inline Value operator+(Value a, Value b) { return add(a, b); }
+inline Value operator-(Value a, Value b) { return sub(a, b); }
+inline Value operator*(Value a, Value b) { return mul(a, b); }
+inline Value operator/(Value a, Value b) { return div(a, b); }
+inline Value operator-(Value x) { return neg(x); }
 Value maximum(Value a, Value b);
 Value minimum(Value a, Value b);
 // Bits of u32 (and pred for the first three). A shift by 32 or more gives 0.

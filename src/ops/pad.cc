@@ -31,9 +31,9 @@ std::vector<Value> vjp(const VjpContext& c) {
 
 template <class T>
 void place(const KernelContext& c) {
-  const std::vector<int64_t> strides = row_major_strides(c.out_type(0).shape);
+  const Strides strides = row_major_strides(c.out_type(0).shape);
   int64_t first = 0;
-  for (size_t axis = 0; axis < strides.size(); ++axis) {
+  for (size_t axis = 0; axis < c.in_type(0).shape.size(); ++axis) {
     first += strides[axis] * c.attrs().get_ints("low")[axis];
   }
   const T* x = c.in<T>(0);

@@ -9,7 +9,7 @@ std::vector<Type> infer_reduction(const InferContext& c) {
   c.require_dtype(0, DType::kF32);
   const std::vector<int64_t>& axes = c.attrs.get_ints("axes");
   c.require(normalized_axes(axes, c.in(0).rank()) == axes, "axes must be sorted and not negative");
-  return {Type{DType::kF32, plan_reduction(c.in(0), axes).kept}};
+  return {Type{DType::kF32, plan_reduction(c.in(0), axes).kept_shape()}};
 }
 
 std::vector<Sample> reduction_samples() {
@@ -20,14 +20,13 @@ std::vector<Sample> reduction_samples() {
           {.inputs = {x}, .attrs = {{"axes", Shape{0}}}}};
 }
 
-ReductionPlan plan_reduction(const Type& type, const std::vector<int64_t>& axes) {
+ReductionPlan plan_reduction(const Type& type, std::span<const int64_t> axes) {
   ReductionPlan plan;
-  const std::vector<int64_t> strides = row_major_strides(type.shape);
+  const Strides strides = row_major_strides(type.shape);
   for (size_t axis = 0; axis < type.shape.size(); ++axis) {
     const bool removed =
         std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
-    (removed ? plan.removed : plan.kept).push_back(type.shape[axis]);
-    (removed ? plan.removed_strides : plan.kept_strides).push_back(strides[axis]);
+    (removed ? plan.removed : plan.kept).add(type.shape[axis], strides[axis]);
   }
   return plan;
 }

@@ -6,8 +6,8 @@
 
 namespace headwater {
 
-std::vector<int64_t> row_major_strides(const Shape& shape) {
-  std::vector<int64_t> strides(shape.size());
+Strides row_major_strides(const Shape& shape) {
+  Strides strides{};
   int64_t stride = 1;
   for (size_t axis = shape.size(); axis-- > 0;) {
     strides[axis] = stride;

@@ -3,43 +3,60 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "base/tensor.h"
 #include "base/threads.h"
+#include "graph/graph.h"
 
 namespace headwater {
 
-// Elements to skip per axis of a dense row-major tensor.
-std::vector<int64_t> row_major_strides(const Shape& shape);
+// Per axis, elements to skip to the next one. An array, so that kernels allocate nothing.
+using Strides = std::array<int64_t, kMaxRank>;
 
-// Calls body(flat, offset) for every element of `shape` in row-major order, where offset walks by
+// Of a dense row-major tensor.
+Strides row_major_strides(const Shape& shape);
+
+// Goes through the elements of `extents` in row-major order from the one numbered `begin`, while
+// offset() follows `strides`. Extents must outlive the walk.
+class StridedWalk {
+ public:
+  StridedWalk(std::span<const int64_t> extents, const Strides& strides, int64_t begin = 0)
+      : extents_(extents), strides_(strides) {
+    for (size_t axis = extents.size(); axis-- > 0 && begin > 0;) {
+      index_[axis] = begin % extents[axis];
+      begin /= extents[axis];
+      offset_ += index_[axis] * strides[axis];
+    }
+  }
+
+  int64_t offset() const { return offset_; }
+  void next() {
+    for (size_t axis = extents_.size(); axis-- > 0;) {
+      offset_ += strides_[axis];
+      if (++index_[axis] < extents_[axis]) break;
+      offset_ -= strides_[axis] * extents_[axis];
+      index_[axis] = 0;
+    }
+  }
+
+ private:
+  std::span<const int64_t> extents_;
+  Strides strides_;
+  std::array<int64_t, kMaxRank> index_{};
+  int64_t offset_ = 0;
+};
+
+// Calls body(flat, offset) for every element of `extents` in row-major order, where offset walks by
 // `strides`. Parallel over ranges of elements.
 template <class F>
-void for_each_strided(const Shape& shape, const std::vector<int64_t>& strides, F body) {
+void for_each_strided(std::span<const int64_t> extents, const Strides& strides, F body) {
   constexpr int64_t kGrain = 1 << 14;
-  const int64_t size = element_count(shape);
-  const auto rank = static_cast<int64_t>(shape.size());
+  int64_t size = 1;
+  for (const int64_t extent : extents) size *= extent;
   parallel_for(size, kGrain, [&](int64_t begin, int64_t end) {
-    std::vector<int64_t> index(shape.size());
-    int64_t offset = 0;
-    int64_t rest = begin;
-    for (int64_t axis = rank - 1; axis >= 0; --axis) {
-      const auto a = static_cast<size_t>(axis);
-      index[a] = rest % shape[a];
-      rest /= shape[a];
-      offset += index[a] * strides[a];
-    }
-    for (int64_t flat = begin; flat < end; ++flat) {
-      body(flat, offset);
-      for (int64_t axis = rank - 1; axis >= 0; --axis) {
-        const auto a = static_cast<size_t>(axis);
-        offset += strides[a];
-        if (++index[a] < shape[a]) break;
-        offset -= strides[a] * shape[a];
-        index[a] = 0;
-      }
-    }
+    StridedWalk walk(extents, strides, begin);
+    for (int64_t flat = begin; flat < end; ++flat, walk.next()) body(flat, walk.offset());
   });
 }
 

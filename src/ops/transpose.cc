@@ -30,10 +30,11 @@ std::vector<Value> vjp(const VjpContext& c) {
 
 template <class T>
 void permute(const KernelContext& c) {
-  const std::vector<int64_t> from = row_major_strides(c.in_type(0).shape);
-  std::vector<int64_t> strides;
-  for (const int64_t axis : c.attrs().get_ints("permutation")) {
-    strides.push_back(from[static_cast<size_t>(axis)]);
+  const std::vector<int64_t>& permutation = c.attrs().get_ints("permutation");
+  const Strides from = row_major_strides(c.in_type(0).shape);
+  Strides strides{};
+  for (size_t axis = 0; axis < permutation.size(); ++axis) {
+    strides[axis] = from[static_cast<size_t>(permutation[axis])];
   }
   const T* x = c.in<T>(0);
   T* y = c.out<T>(0);

@@ -22,6 +22,9 @@ Result<std::vector<FileInfo>> list_record_files(FileSystem& fs,
                        "no file named *.tfrecord* in directory {}", path);
     }
     if (!matches) return tl::unexpected<Error>(std::move(matches).error());
+    if (matches->size() > 1) {
+      std::erase_if(*matches, [](const auto& name) { return base_name(name) == kRecordsManifest; });
+    }
     std::move(matches->begin(), matches->end(), std::back_inserter(names));
   }
   std::sort(names.begin(), names.end());

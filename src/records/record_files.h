@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -12,8 +13,13 @@
 
 namespace headwater {
 
-// Each path is a file, a pattern, or a folder, which stands for its files named *.tfrecord*.
-// Sorted, each once. A path without a file is an error that names it.
+// What `records build` leaves beside its shards.
+constexpr std::string_view kRecordsManifest = "manifest.json";
+constexpr int64_t kRecordsManifestLimit = int64_t{64} << 20;  // bytes
+
+// Each path is a file, a pattern, or a folder, which stands for its files named *.tfrecord*. A
+// pattern passes over a manifest: `records/*` means the shards. Sorted, each once. A path without a
+// file is an error that names it.
 Result<std::vector<FileInfo>> list_record_files(FileSystem& fs, std::span<const std::string> paths);
 
 // Told by the work on a file how far it is, in bytes of the file.

@@ -7,9 +7,6 @@
 namespace headwater {
 namespace {
 
-constexpr std::string_view kManifestName = "manifest.json";
-constexpr int64_t kManifestLimit = int64_t{64} << 20;
-
 FileCheck check_file(FileSystem& fs, const FileInfo& file, const RecordReaderOptions& options,
                      const ByteMeter& meter) {
   FileCheck check;
@@ -52,9 +49,9 @@ struct ManifestShard {
 // Shards by name; empty when the folder holds no manifest of ours.
 std::map<std::string, ManifestShard> read_manifest(FileSystem& fs, const std::string& directory) {
   std::map<std::string, ManifestShard> shards;
-  const std::string path = join_path(directory, kManifestName);
+  const std::string path = join_path(directory, kRecordsManifest);
   if (!fs.exists(path)) return shards;
-  const auto text = read_file(fs, path, kManifestLimit);
+  const auto text = read_file(fs, path, kRecordsManifestLimit);
   const auto manifest = text ? parse_json(*text, path) : Result<Json>(fail(Code::kDataLoss, ""));
   if (!manifest || !manifest->is_object() || !manifest->contains("headwater_records"))
     return shards;

@@ -7,8 +7,6 @@
 namespace headwater {
 namespace {
 
-constexpr int64_t kManifestLimit = int64_t{64} << 20;
-
 bool take_number(std::string_view& text) {
   const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(digits);
@@ -32,7 +30,7 @@ bool is_leftover(std::string_view name) {
   const size_t end = name.rfind(".tmp-");
   if (end == std::string_view::npos || end == 0) return false;
   const auto target = name.substr(1, end - 1);
-  return is_shard_name(target) || target == ShardSet::kManifest;
+  return is_shard_name(target) || target == kRecordsManifest;
 }
 
 }  // namespace
@@ -91,8 +89,8 @@ Result<> ShardSet::check_directory(bool overwrite) {
     const std::string name = base_name(entry.path);
     if (entry.is_directory) continue;
     if (is_shard_name(name) || is_leftover(name)) earlier_.push_back(entry.path);
-    if (name != kManifest) continue;
-    HW_ASSIGN_OR_RETURN(const std::string text, read_file(*fs_, entry.path, kManifestLimit));
+    if (name != kRecordsManifest) continue;
+    HW_ASSIGN_OR_RETURN(const std::string text, read_file(*fs_, entry.path, kRecordsManifestLimit));
     const auto manifest = parse_json(text, entry.path);
     if (!manifest || !manifest->is_object() || !manifest->contains("headwater_records"))
       return fail_hint(Code::kAlreadyExists, "choose another output folder",
@@ -136,7 +134,8 @@ Result<> ShardSet::commit(const Json& manifest) {
     done = shards_[named].file.commit();
     if (done) ++named;
   }
-  if (done) done = write_file_atomic(*fs_, path_of(kManifest), dump_json(manifest, 2) + "\n");
+  if (done)
+    done = write_file_atomic(*fs_, path_of(kRecordsManifest), dump_json(manifest, 2) + "\n");
   if (!done) {
     for (size_t i = 0; i < named; ++i) (void)fs_->remove(path_of(shards_[i].name));
     return done;

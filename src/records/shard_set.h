@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "io/file.h"
 #include "records/record_file.h"
+#include "records/record_files.h"
 
 namespace headwater {
 
@@ -28,7 +29,6 @@ struct ShardInfo {
 class ShardSet {
  public:
   static constexpr std::string_view kStem = "pretrain_data.tfrecord";
-  static constexpr std::string_view kManifest = "manifest.json";
 
   static Result<ShardSet> create(FileSystem& fs, std::string directory, int64_t shards,
                                  bool overwrite);
@@ -43,7 +43,7 @@ class ShardSet {
   // Everything written so far is on the disk, still without final names.
   Result<> close();
   std::vector<ShardInfo> shards() const;
-  // After close(). `manifest` becomes kManifest.
+  // After close(). `manifest` becomes kRecordsManifest.
   Result<> commit(const Json& manifest);
 
  private:

@@ -4,6 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "records/record_files.h"
+
 namespace headwater {
 namespace {
 
@@ -17,10 +19,11 @@ constexpr std::array kFreeOptions = {
 // The manifest that `records build` left beside the first shard, if there is one.
 Result<std::optional<Json>> read_manifest(FileSystem& fs, const std::string& records,
                                           std::string& path) {
-  HW_ASSIGN_OR_RETURN(const std::vector<std::string> files, glob_files(fs, records));
-  path = join_path(directory_name(files.front()), "manifest.json");
+  HW_ASSIGN_OR_RETURN(const std::vector<FileInfo> files,
+                      list_record_files(fs, split_patterns(records)));
+  path = join_path(directory_name(files.front().path), kRecordsManifest);
   if (!fs.exists(path)) return std::optional<Json>();
-  HW_ASSIGN_OR_RETURN(const std::string text, read_file(fs, path, int64_t{64} << 20));
+  HW_ASSIGN_OR_RETURN(const std::string text, read_file(fs, path, kRecordsManifestLimit));
   HW_ASSIGN_OR_RETURN(Json json, parse_json(text, path));
   if (!json.is_object() || !json.contains("headwater_records")) return std::optional<Json>();
   return std::optional<Json>(std::move(json));

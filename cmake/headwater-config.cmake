@@ -1,0 +1,12 @@
+# find_package(headwater): the libraries that headwater::headwater links, then the targets.
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+find_dependency(OpenMP COMPONENTS CXX)
+find_dependency(fmt)
+find_dependency(spdlog)
+find_dependency(ZLIB)
+find_dependency(LibLZMA)
+find_dependency(OpenSSL COMPONENTS Crypto)
+find_dependency(ICU COMPONENTS uc i18n)
+find_dependency(Protobuf)
+include(${CMAKE_CURRENT_LIST_DIR}/headwater-targets.cmake)

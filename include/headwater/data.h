@@ -1,0 +1,5 @@
+// Batches for training: shards, order, dynamic masks, prefetch. Batch n is a pure function of records,
+// options and n.
+#pragma once
+
+#include "batches/pretrain_pipeline.h"
