@@ -26,8 +26,20 @@ void PretrainOptions::describe_data(Fields& f) {
       .value_name("DIR")
       .alias("model_name_or_path");
   f("start_step", start_step,
-    "the step at which a run from --init-checkpoint begins, which places the schedule; auto: 0")
+    "the step at which a run from --init-checkpoint begins, which places it in the schedule; auto: "
+    "0, or the checkpoint's with either of the next two")
       .range(0, kMostSteps);
+  f("continue_schedule", continue_schedule,
+    "exact: go on in the schedule of --learning-rate and --num-train-steps, at the checkpoint's "
+    "step")
+      .one_of({"exact"});
+  f("start_learning_rate", start_learning_rate,
+    "begin at this rate, without warm-up, and fall to 0 over the --extra-steps")
+      .positive();
+  f("missing_slots", missing_slots,
+    "when a run that goes on finds no Adam moments: a second warm-up, or bias-corrected steps")
+      .one_of({"rewarm", "bias-correct"});
+  f("rewarm_steps", rewarm_steps, "length of that warm-up").range(1, kMostSteps);
 }
 
 void PretrainOptions::describe_recipe(Fields& f) {
@@ -62,8 +74,9 @@ void PretrainOptions::describe_recipe(Fields& f) {
   f("num_train_steps", num_train_steps, "the step at which the run ends")
       .range(1, kMostSteps)
       .alias("max_steps");
-  f("additional_steps", additional_steps, "end this many steps after the start instead")
-      .range(1, kMostSteps);
+  f("extra_steps", extra_steps, "end this many steps after the start instead")
+      .range(1, kMostSteps)
+      .alias("additional_steps");
   f("num_warmup_steps", num_warmup_steps, "steps over which the learning rate rises from 0")
       .non_negative()
       .alias("warmup_steps");
@@ -165,17 +178,6 @@ void PretrainOptions::describe(Fields& f) {
   describe_model(f);
   describe_reports(f);
   describe_elsewhere(f);
-}
-
-Result<int64_t> PretrainOptions::final_step(int64_t start) const {
-  if (additional_steps) return start + *additional_steps;
-  if (num_train_steps > start) return num_train_steps;
-  return fail_hint(Code::kInvalidArgument,
-                   fmt::format("give the total with --num-train-steps (over {}), or the steps to "
-                               "come with --additional-steps",
-                               start),
-                   "num_train_steps is {}, but the run starts at step {}: nothing is left to train",
-                   num_train_steps, start);
 }
 
 }  // namespace headwater

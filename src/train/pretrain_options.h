@@ -16,6 +16,7 @@
 #include "base/described.h"
 #include "base/error.h"
 #include "models/electra_config.h"
+#include "train/schedule.h"
 
 namespace headwater {
 
@@ -29,7 +30,12 @@ struct PretrainOptions {
   std::string records, vocab_file, output_dir, data_dir, init_checkpoint;
   std::string model_name = "electra";
   bool resume = false;
+  // How a run from init_checkpoint goes on.
   std::optional<int64_t> start_step;
+  std::optional<std::string> continue_schedule;  // "exact"
+  std::optional<double> start_learning_rate;
+  std::string missing_slots = "rewarm";
+  int64_t rewarm_steps = 1000;
   // Recipe.
   std::optional<std::string> preset;
   std::string hparams;
@@ -40,7 +46,7 @@ struct PretrainOptions {
   int64_t gradient_accumulation_steps = 1;
   // Steps.
   int64_t num_train_steps = 1000000;
-  std::optional<int64_t> additional_steps;
+  std::optional<int64_t> extra_steps;
   int64_t num_warmup_steps = 10000, generator_warmup_steps = 0;
   std::optional<double> warmup_ratio;
   // Optimiser.
@@ -79,9 +85,15 @@ struct PretrainOptions {
   // Both model configs. `vocabulary_size` is that of the vocabulary file, at most vocab_size.
   Result<ElectraConfigs> model_configs(int64_t vocabulary_size) const;
 
-  // The step at which a run that starts at `start` ends: num_train_steps, or additional_steps
-  // more. An end that is not after the start is an error with both numbers and both options.
-  Result<int64_t> final_step(int64_t start) const;
+  // The step at which a new run begins, from weights that had reached `checkpoint_step`.
+  int64_t first_step(int64_t checkpoint_step) const;
+  // The rates of a run that began at step `begin`; its total_steps is where the run ends:
+  // num_train_steps, or extra_steps more. An end that is not after the start is an error that does
+  // the arithmetic.
+  Result<Schedule> schedule(int64_t begin) const;
+  // What bounds the first updates of a run that begins at `begin` without moments: nothing where
+  // the schedule's own warm-up does.
+  Restart restart(int64_t begin) const;
 
  private:
   void describe_data(Fields& f);

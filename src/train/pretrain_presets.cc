@@ -131,8 +131,22 @@ Result<> PretrainOptions::check() const {
                      "--resume continues the same run; --init-checkpoint begins a new one",
                      "--resume and --init-checkpoint exclude each other");
   }
-  if (start_step && init_checkpoint.empty())
-    return fail(Code::kInvalidArgument, "--start-step goes with --init-checkpoint only");
+  for (const auto& [name, given] :
+       {std::pair("--start-step", start_step.has_value()),
+        std::pair("--continue-schedule", continue_schedule.has_value()),
+        std::pair("--start-learning-rate", start_learning_rate.has_value())}) {
+    if (given && init_checkpoint.empty() && !resume)
+      return fail(Code::kInvalidArgument, "{} goes with --init-checkpoint only", name);
+  }
+  if (start_learning_rate && continue_schedule) {
+    return fail_hint(Code::kInvalidArgument, "give one of the two",
+                     "--continue-schedule keeps the rates of a schedule, --start-learning-rate "
+                     "begins a new one");
+  }
+  if (start_learning_rate && !extra_steps) {
+    return fail_hint(Code::kInvalidArgument, "add --extra-steps N",
+                     "--start-learning-rate falls to 0 over the extra steps, but there are none");
+  }
   return {};
 }
 
@@ -142,7 +156,7 @@ std::vector<std::string> PretrainOptions::notes(const Fields& f) const {
     if (field.group == kElsewhereGroup && field.origin.starts_with("--"))
       notes.push_back(fmt::format("{} has no effect on a CPU", field.name));
   }
-  if (num_warmup_steps >= num_train_steps && !additional_steps) {
+  if (num_warmup_steps >= num_train_steps && !extra_steps) {
     notes.push_back(fmt::format(
         "the warm-up of {} steps does not end within the run of {}: the learning rate stays low",
         num_warmup_steps, num_train_steps));

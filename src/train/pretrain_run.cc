@@ -61,15 +61,24 @@ class PretrainRun {
     if (options_.init_checkpoint.empty()) {
       HW_RETURN_IF_ERROR(trainer_->initialize());
     } else {
-      HW_ASSIGN_OR_RETURN(const std::string path, find_checkpoint(fs_, options_.init_checkpoint));
-      HW_ASSIGN_OR_RETURN(const TrainState state, load_checkpoint(fs_, path, LoadSlots::kNo));
-      HW_RETURN_IF_ERROR(check_same_vocabulary(state.meta, path));
-      HW_RETURN_IF_ERROR(trainer_->load(state, /*with_slots=*/false, path));
-      begin_ = options_.start_step.value_or(0);
-      origin_ = fmt::format("weights of {}, fresh optimizer", path);
+      HW_RETURN_IF_ERROR(start_from_weights());
     }
     first_ = begin_;
-    HW_ASSIGN_OR_RETURN(final_, options_.final_step(begin_));
+    HW_ASSIGN_OR_RETURN(schedule_, options_.schedule(begin_));
+    if (slots_missing_) schedule_.restart = options_.restart(begin_);
+    return {};
+  }
+
+  Result<> start_from_weights() {
+    HW_ASSIGN_OR_RETURN(const std::string path, find_checkpoint(fs_, options_.init_checkpoint));
+    HW_ASSIGN_OR_RETURN(const TrainState state, load_checkpoint(fs_, path));
+    HW_RETURN_IF_ERROR(check_same_vocabulary(state.meta, path));
+    slots_missing_ = state.slots.empty();
+    HW_RETURN_IF_ERROR(trainer_->load(state, /*with_slots=*/!slots_missing_, path));
+    begin_ = options_.first_step(state.step);
+    origin_ =
+        fmt::format("{} of {} at step {}", slots_missing_ ? "weights" : "weights and Adam moments",
+                    path, state.step);
     return {};
   }
 
@@ -89,11 +98,13 @@ class PretrainRun {
     first_ = state.step;
     begin_ = saved_start_step(*saved_meta_);
     origin_ = fmt::format("resumed from {}", latest->path);
-    HW_ASSIGN_OR_RETURN(final_, options_.final_step(begin_));
-    if (final_ <= first_) {
+    HW_ASSIGN_OR_RETURN(schedule_, options_.schedule(begin_));
+    slots_missing_ = saved_slots_missing(*saved_meta_);
+    if (slots_missing_) schedule_.restart = options_.restart(begin_);
+    if (schedule_.total_steps <= first_) {
       return fail_hint(Code::kFailedPrecondition, "raise --num-train-steps to go on",
                        "the run in {} is complete: it has reached step {}, and ends at step {}",
-                       options_.output_dir, first_, final_);
+                       options_.output_dir, first_, schedule_.total_steps);
     }
     for (const std::string& line : changed_options(*saved_meta_, fields_)) log_line_warning(line);
     return {};
@@ -137,8 +148,8 @@ class PretrainRun {
     std::string tokens;
     for (const std::string& token : inputs_->vocabulary.tokens()) tokens += token + "\n";
     HW_RETURN_IF_ERROR(write_file_atomic(fs_, join_path(options_.output_dir, "vocab.txt"), tokens));
-    HW_ASSIGN_OR_RETURN(reporter_,
-                        RunReporter::open(fs_, options_.output_dir, first_, final_, resume_step));
+    HW_ASSIGN_OR_RETURN(reporter_, RunReporter::open(fs_, options_.output_dir, first_,
+                                                     schedule_.total_steps, resume_step));
     return {};
   }
 
@@ -146,6 +157,7 @@ class PretrainRun {
   Json meta() const {
     Json meta = {{"version", HW_VERSION},
                  {"start_step", begin_},
+                 {"slots_missing", slots_missing_},
                  {"options", fields_.to_json()},
                  {"data", data_->fingerprint()}};
     ExportMeta exported;
@@ -159,15 +171,17 @@ class PretrainRun {
 
   void describe_run() {
     const PipelineStats stats = data_->stats();
-    const double epochs = static_cast<double>((final_ - first_) * options_.train_batch_size *
-                                              options_.gradient_accumulation_steps) /
-                          static_cast<double>(std::max<int64_t>(1, stats.examples));
+    const double epochs =
+        static_cast<double>((schedule_.total_steps - first_) * options_.train_batch_size *
+                            options_.gradient_accumulation_steps) /
+        static_cast<double>(std::max<int64_t>(1, stats.examples));
     reporter_->say(
         fmt::format("model     {} parameters, {}", trainer_->parameter_count(), origin_));
     reporter_->say(fmt::format("data      {} examples in {} shards, {:.2f} epochs to come",
                                stats.examples, stats.shards, epochs));
+    reporter_->say(fmt::format("rate      {}", schedule_.text(first_)));
     reporter_->say(fmt::format("steps     {} to {}, {} sequences of {} tokens each, {} threads",
-                               first_, final_,
+                               first_, schedule_.total_steps,
                                options_.train_batch_size * options_.gradient_accumulation_steps,
                                options_.max_seq_length, num_threads()));
   }
@@ -209,17 +223,16 @@ class PretrainRun {
   }
 
   Result<int> train() {
-    const Schedule schedule{options_.learning_rate, options_.num_warmup_steps, final_,
-                            options_.lr_decay_power};
+    const int64_t final_step = schedule_.total_steps;
     if (!options_.resume) HW_RETURN_IF_ERROR(evaluate(first_));
     ElectraMetrics metrics;
-    for (int64_t step = first_; step < final_; ++step) {
-      HW_RETURN_IF_ERROR(train_one(step, schedule.rate(step), metrics));
+    for (int64_t step = first_; step < final_step; ++step) {
+      HW_RETURN_IF_ERROR(train_one(step, schedule_.rate(step), metrics));
       const int64_t done = step + 1;
       const int stop = StopSignal::number();
-      const bool last = done == final_ || stop != 0;
+      const bool last = done == final_step || stop != 0;
       if (last || done % options_.log_steps == 0) HW_RETURN_IF_ERROR(reporter_->report(metrics));
-      if (stop == 0 && (done == final_ || is_multiple(done, options_.eval_steps))) {
+      if (stop == 0 && (done == final_step || is_multiple(done, options_.eval_steps))) {
         HW_RETURN_IF_ERROR(evaluate(done));
       }
       if (last || done % options_.save_checkpoints_steps == 0) HW_RETURN_IF_ERROR(save(done));
@@ -229,7 +242,7 @@ class PretrainRun {
         return 128 + stop;
       }
     }
-    reporter_->say(fmt::format("done: step {}, {}", final_, options_.output_dir));
+    reporter_->say(fmt::format("done: step {}, {}", final_step, options_.output_dir));
     return 0;
   }
 
@@ -301,8 +314,10 @@ class PretrainRun {
   std::unique_ptr<RunReporter> reporter_;
   std::optional<Json> saved_meta_;  // of the checkpoint that is resumed
   std::string origin_ = "fresh weights";
-  int64_t begin_ = 0;  // the step at which the run began, before any resuming
-  int64_t first_ = 0, final_ = 0;
+  int64_t begin_ = 0;           // the step at which the run began, before any resuming
+  int64_t first_ = 0;           // of this process
+  Schedule schedule_;           // its total_steps is the last step
+  bool slots_missing_ = false;  // the run began from weights without Adam moments
 };
 
 }  // namespace

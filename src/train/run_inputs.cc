@@ -11,7 +11,7 @@ namespace {
 
 // Options that say how long a run goes on and what it tells: free to change when it is resumed.
 constexpr std::array kFreeOptions = {
-    "resume",         "num_train_steps",        "additional_steps",    "log_steps", "eval_steps",
+    "resume",         "num_train_steps",        "extra_steps",         "log_steps", "eval_steps",
     "output_dir",     "save_checkpoints_steps", "keep_checkpoint_max", "threads",   "records",
     "vocab_file",     "num_eval_steps",         "eval_batch_size",     "data_dir",  "hparams",
     "init_checkpoint"};
@@ -113,6 +113,11 @@ int64_t saved_start_step(const Json& saved_meta) {
   const auto step = saved_meta.find("start_step");
   const bool valid = step != saved_meta.end() && step->is_number_integer();
   return valid ? std::max<int64_t>(0, step->get<int64_t>()) : 0;
+}
+
+bool saved_slots_missing(const Json& saved_meta) {
+  const auto flag = saved_meta.find("slots_missing");
+  return flag != saved_meta.end() && flag->is_boolean() && flag->get<bool>();
 }
 
 std::vector<std::string> changed_options(const Json& saved_meta, const Fields& fields) {

@@ -29,6 +29,8 @@ PipelineOptions pipeline_options(const PretrainOptions& options, const ElectraCo
 // The step at which the run that saved a checkpoint began, before any resuming; 0 when it does not
 // say.
 int64_t saved_start_step(const Json& saved_meta);
+// Whether that run began from weights without Adam moments.
+bool saved_slots_missing(const Json& saved_meta);
 
 // Lines for options that a resumed run has otherwise than the run that it continues.
 std::vector<std::string> changed_options(const Json& saved_meta, const Fields& fields);

@@ -50,7 +50,8 @@ TEST(RecordFiles, FoldersPatternsAndFiles) {
   EXPECT_EQ(names({"d/*-of-2", "d", "e/other"}),
             (List{"d/a.tfrecord-0-of-2", "d/a.tfrecord-1-of-2", "e/other"}));
   // `records build` leaves a manifest beside its shards; somebody may still look at it by name.
-  EXPECT_EQ(names({"d/*"}), (List{"d/a.tfrecord-0-of-2", "d/a.tfrecord-1-of-2", "d/tfrecord_notes.txt"}));
+  EXPECT_EQ(names({"d/*"}),
+            (List{"d/a.tfrecord-0-of-2", "d/a.tfrecord-1-of-2", "d/tfrecord_notes.txt"}));
   EXPECT_EQ(names({"d/manifest.json"}), (List{"d/manifest.json"}));
   EXPECT_EQ(names({"e"}), (List{"no file named *.tfrecord* in directory e"}));
   EXPECT_EQ(names({"d", "f"}), (List{"no file matches f"}));

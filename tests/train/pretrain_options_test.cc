@@ -285,15 +285,42 @@ TEST(PretrainOptions, MistakesSayWhatToDo) {
 TEST(PretrainOptions, StepsAlreadyDone) {
   const auto run = resolve({}, R"({"model_size": "base", "num_train_steps": 300000,
                                    "learning_rate": 0.0002, "num_warmup_steps": 10000})");
-  const auto end = run->options.final_step(1500000);
+  const auto end = run->options.schedule(1500000);
   ASSERT_FALSE(end);
   EXPECT_EQ(end.error().to_string(),
             "num_train_steps is 300000, but the run starts at step 1500000: nothing is left to "
-            "train; give the total with --num-train-steps (over 1500000), or the steps to come "
-            "with --additional-steps");
-  EXPECT_EQ(run->options.final_step(200000).value(), 300000);
-  const auto more = resolve({{"additional_steps", "300000"}});
-  EXPECT_EQ(more->options.final_step(1500000).value(), 1800000);
+            "train; to train N more give --extra-steps N or --num-train-steps 1500000 + N; the "
+            "rate then starts at 0.0002 * N / (1500000 + N), so for a start at X give "
+            "--start-learning-rate X --extra-steps N");
+  EXPECT_EQ(run->options.schedule(200000)->total_steps, 300000);
+  const auto more = resolve({{"extra_steps", "300000"}});
+  EXPECT_EQ(more->options.schedule(1500000)->total_steps, 1800000);
+}
+
+TEST(PretrainOptions, WaysToGoOn) {
+  const Setting from{"init_checkpoint", "run"};
+  const auto fresh = resolve({from});
+  EXPECT_EQ(fresh->options.first_step(1000), 0);
+  EXPECT_EQ(fresh->options.restart(0).kind, Restart::Kind::kNone);  // its own warm-up does
+  const auto exact = resolve({from, {"continue_schedule", "exact"}});
+  EXPECT_EQ(exact->options.first_step(700000), 700000);
+  EXPECT_EQ(exact->options.schedule(700000)->decay_from, 0);
+  EXPECT_EQ(exact->options.restart(700000).kind, Restart::Kind::kRewarm);
+  EXPECT_EQ(exact->options.restart(700000).rewarm_steps, 1000);
+  const auto from_rate = resolve({from,
+                                  {"start_learning_rate", "1e-4"},
+                                  {"extra_steps", "300"},
+                                  {"start_step", "50"},
+                                  {"missing_slots", "bias-correct"}});
+  EXPECT_EQ(from_rate->options.first_step(700000), 50);
+  EXPECT_EQ(from_rate->options.schedule(50)->rate(50), 1e-4);
+  EXPECT_EQ(from_rate->options.schedule(50)->rate(350), 0);
+  EXPECT_EQ(from_rate->options.restart(50).kind, Restart::Kind::kBiasCorrect);
+  EXPECT_EQ(error_of({from, {"start_learning_rate", "1e-4"}}),
+            "--start-learning-rate falls to 0 over the extra steps, but there are none; add "
+            "--extra-steps N");
+  EXPECT_EQ(error_of({{"continue_schedule", "exact"}}),
+            "--continue-schedule goes with --init-checkpoint only");
 }
 
 TEST(PretrainOptions, NotesOnOptionsOfAnotherMachine) {

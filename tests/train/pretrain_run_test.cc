@@ -29,6 +29,14 @@ std::vector<Json> comparable_lines(const std::string& text) {
   return lines;
 }
 
+std::vector<double> logged_rates(const std::string& text) {
+  std::vector<double> rates;
+  for (const Json& line : comparable_lines(text)) {
+    if (line.contains("learning_rate")) rates.push_back(line.at("learning_rate").get<double>());
+  }
+  return rates;
+}
+
 TEST_F(PretrainRunTest, ResumedRunEqualsUnbrokenOne) {
   ASSERT_EQ(pretrain("whole"), 0);
   // 64 records less the held-out ones make 7 batches an epoch: 10 is within the second one.
@@ -131,16 +139,61 @@ TEST_F(PretrainRunTest, InitCheckpointStartsANewRun) {
                                 {"num_train_steps", "1"},
                                 {"num_warmup_steps", "1"}}),
             0);
-  // The first step of a warm-up has rate 0: the weights are those of the first run, the moments are
-  // not.
+  // The first step of a warm-up has rate 0: the weights are those of the first run.
   const TrainState first = last_state("first"), second = last_state("second");
   expect_same_tensors(first.parameters, second.parameters);
   EXPECT_EQ(second.step, 1);
-  ASSERT_EQ(pretrain("third", {{"init_checkpoint", path("first")},
-                               {"start_step", "1000"},
-                               {"additional_steps", "2"}}),
-            0);
+  ASSERT_EQ(
+      pretrain("third",
+               {{"init_checkpoint", path("first")}, {"start_step", "1000"}, {"extra_steps", "2"}}),
+      0);
   EXPECT_EQ(last_state("third").step, 1002);
+}
+
+// 20 steps in one go, and 10 in a run of their own that goes on exactly where the first 10 ended:
+// the batches differ (another run begins its data anew), the moments are those of the first run.
+TEST_F(PretrainRunTest, ContinuesInTheScheduleWithTheMoments) {
+  ASSERT_EQ(pretrain("first", {{"num_train_steps", "10"}}), 0);
+  ASSERT_EQ(pretrain("second", {{"init_checkpoint", path("first")},
+                                {"continue_schedule", "exact"},
+                                {"num_train_steps", "11"},
+                                {"learning_rate", "1e-12"}}),
+            0);
+  const TrainState first = last_state("first"), second = last_state("second");
+  EXPECT_EQ(second.step, 11);
+  const Json meta = *parse_json(second.meta, "meta");
+  EXPECT_FALSE(meta.at("slots_missing").get<bool>());
+  // v = 0.999 v + 0.001 g^2 is at least 0.999 of what it was: it was not started anew.
+  for (size_t i = 0; i < first.slots.size(); ++i) {
+    if (!first.slots[i].name.ends_with("#adam_v")) continue;
+    for (int64_t k = 0; k < first.slots[i].tensor.size(); ++k) {
+      const auto at = static_cast<size_t>(k);
+      ASSERT_GE(second.slots[i].tensor.as<float>()[at],
+                0.998f * first.slots[i].tensor.as<float>()[at])
+          << first.slots[i].name;
+    }
+  }
+}
+
+TEST_F(PretrainRunTest, WeightsWithoutMomentsAreWarmedUpAgain) {
+  ASSERT_EQ(pretrain("first", {{"num_train_steps", "10"}}), 0);
+  TrainState weights = last_state("first");
+  weights.slots.clear();
+  ASSERT_TRUE(save_checkpoint(local_files(), path("weights"), weights, 1));
+  const Settings go_on = {{"init_checkpoint", path("weights")},
+                          {"start_learning_rate", "1e-3"},
+                          {"extra_steps", "6"},
+                          {"rewarm_steps", "4"},
+                          {"log_steps", "1"}};
+  ASSERT_EQ(pretrain("second", go_on), 0);
+  EXPECT_EQ(last_state("second").step, 16);
+  // Rates of steps 10 to 15: X (1 - t / 6) min(1, t / 4).
+  const std::vector<double> rates = logged_rates(file_text("second/metrics.jsonl"));
+  ASSERT_EQ(rates.size(), 6u);
+  for (size_t t = 0; t < 6; ++t) {
+    const auto x = static_cast<double>(t);
+    EXPECT_NEAR(rates[t], 1e-3 * (1 - x / 6) * std::min(1.0, x / 4), 1e-12) << t;
+  }
 }
 
 void expect_error(const Result<int>& result, Code code, std::string_view part) {

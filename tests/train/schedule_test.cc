@@ -1,6 +1,8 @@
 // Learning rates against TensorFlow's polynomial decay and the cases of resumed runs.
 #include "train/schedule.h"
 
+#include <cmath>
+
 #include "golden.h"
 
 namespace headwater {
@@ -32,6 +34,32 @@ TEST(Schedule, WarmUpAndDecayMultiply) {
   EXPECT_EQ(schedule.rate(0), 0);
   EXPECT_DOUBLE_EQ(schedule.rate(5), 1e-3 * 0.95 * 0.5);
   EXPECT_DOUBLE_EQ(schedule.rate(10), 1e-3 * 0.9);
+}
+
+// 1.5M steps done, 300,000 to come: the peak that makes the rate 2e-4 at the start.
+TEST(Schedule, GoesOnExactly) {
+  const Schedule schedule{1.2e-3, 10000, 1800000, 1};
+  EXPECT_NEAR(schedule.rate(1500000), 2e-4, 1e-12);
+  EXPECT_NEAR(schedule.rate(1650000), 1e-4, 1e-12);
+}
+
+TEST(Schedule, DecaysFromItsOwnStart) {
+  const Schedule schedule{.peak = 1e-4, .total_steps = 1800000, .decay_from = 1500000};
+  EXPECT_DOUBLE_EQ(schedule.rate(1500000), 1e-4);
+  EXPECT_DOUBLE_EQ(schedule.rate(1650000), 5e-5);
+  EXPECT_EQ(schedule.rate(1800000), 0);
+  EXPECT_EQ(schedule.text(1500000), "0.0001 at step 1500000, 0 at step 1800000");
+}
+
+TEST(Schedule, RestartsWithoutMoments) {
+  Schedule schedule{.peak = 1, .total_steps = 2000000, .decay_from = 1000000, .restart = {}};
+  schedule.restart = {.kind = Restart::Kind::kRewarm, .from_step = 1000000, .rewarm_steps = 100};
+  EXPECT_EQ(schedule.rate(1000000), 0);
+  EXPECT_NEAR(schedule.rate(1000050), 0.5, 1e-4);
+  EXPECT_NEAR(schedule.rate(1000100), 1, 1e-3);
+  schedule.restart.kind = Restart::Kind::kBiasCorrect;
+  EXPECT_NEAR(schedule.rate(1000000), std::sqrt(0.001) / 0.1, 1e-9);
+  EXPECT_NEAR(schedule.rate(1020000), 0.98, 1e-6);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "train/schedule.h"
 #include "train/small_run.h"
 
 namespace headwater {
@@ -101,6 +102,55 @@ TEST_F(TrainerTest, AccumulatedStepEqualsUndividedOne) {
           << x.parameters[i].name;
     }
   }
+}
+
+// The largest root mean square of an update over the rate that the plain schedule has at its step,
+// in the first 50 steps after a start late in a schedule, without moments.
+double largest_update(Trainer& trainer, const std::vector<PretrainBatch>& batches,
+                      const Schedule& schedule, int64_t begin) {
+  Schedule plain = schedule;
+  plain.restart.kind = Restart::Kind::kNone;
+  ElectraMetrics metrics;
+  double largest = 0;
+  TrainState before = *trainer.state(begin);
+  for (int64_t t = 0; t < 50; ++t) {
+    const std::span batch(&batches[static_cast<size_t>(t) % batches.size()], 1);
+    EXPECT_TRUE(trainer.step(batch, begin + t, schedule.rate(begin + t), metrics));
+    TrainState after = *trainer.state(begin + t + 1);
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < after.parameters.size(); ++i) {
+      const auto a = before.parameters[i].tensor.as<float>();
+      const auto b = after.parameters[i].tensor.as<float>();
+      for (size_t k = 0; k < a.size(); ++k) {
+        sum += std::pow(static_cast<double>(b[k]) - static_cast<double>(a[k]), 2);
+      }
+      count += static_cast<double>(a.size());
+    }
+    largest = std::max(largest, std::sqrt(sum / count) / plain.rate(begin + t));
+    before = std::move(after);
+  }
+  return largest;
+}
+
+TEST_F(TrainerTest, FirstUpdatesWithoutMomentsStayBounded) {
+  const auto data = batches(8, 7);
+  const auto first = make(options(8, 1));
+  ElectraMetrics metrics;
+  for (int64_t step = 0; step < 60; ++step) {
+    ASSERT_TRUE(
+        first->step(std::span(&data[static_cast<size_t>(step) % 7], 1), step, 2e-3, metrics));
+  }
+  const TrainState weights = *first->state(60);
+  const auto largest = [&](Restart::Kind kind) {
+    const auto trainer = make(options(8, 1));
+    EXPECT_TRUE(trainer->load(weights, /*with_slots=*/false, "test"));
+    Schedule schedule{.peak = 1e-4, .warmup_steps = 10, .total_steps = 10000};
+    schedule.restart = {.kind = kind, .from_step = 1000, .rewarm_steps = 1000};
+    return largest_update(*trainer, data, schedule, 1000);
+  };
+  EXPECT_LT(largest(Restart::Kind::kRewarm), 1.5);
+  EXPECT_LT(largest(Restart::Kind::kBiasCorrect), 1.5);
+  EXPECT_GT(largest(Restart::Kind::kNone), 1.5);  // what they are for
 }
 
 TEST_F(TrainerTest, WeightsFollowFromTheSeed) {

@@ -1,0 +1,41 @@
+// Where a run begins and ends, and the rates in between.
+#include "train/pretrain_options.h"
+
+namespace headwater {
+
+int64_t PretrainOptions::first_step(int64_t checkpoint_step) const {
+  return start_step.value_or(continue_schedule || start_learning_rate ? checkpoint_step : 0);
+}
+
+Result<Schedule> PretrainOptions::schedule(int64_t begin) const {
+  if (start_learning_rate) {
+    return Schedule{.peak = *start_learning_rate,
+                    .total_steps = begin + *extra_steps,
+                    .power = lr_decay_power,
+                    .decay_from = begin};
+  }
+  Schedule schedule{.peak = learning_rate,
+                    .warmup_steps = num_warmup_steps,
+                    .total_steps = extra_steps ? begin + *extra_steps : num_train_steps,
+                    .power = lr_decay_power};
+  if (schedule.total_steps > begin) return schedule;
+  return fail_hint(
+      Code::kInvalidArgument,
+      fmt::format("to train N more give --extra-steps N or --num-train-steps {} + N; the rate then "
+                  "starts at {:.3g} * N / ({} + N), so for a start at X give --start-learning-rate "
+                  "X --extra-steps N",
+                  begin, learning_rate, begin),
+      "num_train_steps is {}, but the run starts at step {}: nothing is left to train",
+      num_train_steps, begin);
+}
+
+Restart PretrainOptions::restart(int64_t begin) const {
+  Restart restart{
+      .from_step = begin, .rewarm_steps = rewarm_steps, .beta1 = adam_beta1, .beta2 = adam_beta2};
+  const bool own_warmup = !start_learning_rate && begin < num_warmup_steps;
+  if (own_warmup) return restart;
+  restart.kind = missing_slots == "rewarm" ? Restart::Kind::kRewarm : Restart::Kind::kBiasCorrect;
+  return restart;
+}
+
+}  // namespace headwater
