@@ -226,7 +226,7 @@ void add_rest(std::vector<Entry>& list) {
                   }});
   list.push_back({"single/gelu_forward", 0, 0, [](Arrays& a) {
                     float *x = a.floats(kTokens * 1024, 3.0f), *y = a.floats(kTokens * 1024);
-                    return [=] { gelu_forward(x, y, nullptr, kTokens * 1024); };
+                    return [=] { gelu_forward(GeluForm::kErf, x, y, nullptr, kTokens * 1024); };
                   }});
   list.push_back({"single/dropout", 0, 0, [](Arrays& a) {
                     float *x = a.floats(kTokens * 256), *y = a.floats(kTokens * 256);

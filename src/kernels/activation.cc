@@ -15,17 +15,19 @@ namespace headwater::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-void gelu_forward_range(const float* x, float* y, float* derivative, int64_t begin, int64_t end) {
+void gelu_forward_range(GeluForm form, const float* x, float* y, float* derivative, int64_t begin,
+                        int64_t end) {
   for_vectors(begin, end, [=](auto load, auto store) HW_INLINE_ATTR {
-    const Gelu g = gelu(load(x));
+    const Gelu g = gelu(form, load(x));
     store(g.value, y);
     if (derivative != nullptr) store(g.derivative, derivative);
   });
 }
 
-void gelu_backward_range(const float* x, const float* dy, float* dx, int64_t begin, int64_t end) {
+void gelu_backward_range(GeluForm form, const float* x, const float* dy, float* dx, int64_t begin,
+                         int64_t end) {
   for_vectors(begin, end, [=](auto load, auto store) HW_INLINE_ATTR {
-    store(hn::Mul(load(dy), gelu(load(x)).derivative), dx);
+    store(hn::Mul(load(dy), gelu(form, load(x)).derivative), dx);
   });
 }
 
@@ -62,17 +64,17 @@ namespace {
 constexpr int64_t kGrain = 8192;
 }  // namespace
 
-void gelu_forward(const float* x, float* y, float* derivative, int64_t n) {
+void gelu_forward(GeluForm form, const float* x, float* y, float* derivative, int64_t n) {
   ensure_isa();
   parallel_for(n, kGrain, [=](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(gelu_forward_range)(x, y, derivative, begin, end);
+    HWY_DYNAMIC_DISPATCH(gelu_forward_range)(form, x, y, derivative, begin, end);
   });
 }
 
-void gelu_backward(const float* x, const float* dy, float* dx, int64_t n) {
+void gelu_backward(GeluForm form, const float* x, const float* dy, float* dx, int64_t n) {
   ensure_isa();
   parallel_for(n, kGrain, [=](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(gelu_backward_range)(x, dy, dx, begin, end);
+    HWY_DYNAMIC_DISPATCH(gelu_backward_range)(form, x, dy, dx, begin, end);
   });
 }
 

@@ -84,7 +84,7 @@ void gemm_pack_rows(const GemmJob& job, const DepthBlock& block, int64_t p0, int
 HWY_INLINE VecF finish_vector(const Epilogue& e, VecF v, VecF bias, int64_t at, int64_t count) {
   v = hn::Add(v, bias);
   if (e.gelu) {
-    const Gelu g = gelu(v);
+    const Gelu g = gelu(e.gelu_form, v);
     v = g.value;
     if (e.gelu_derivative) store_first(g.derivative, e.gelu_derivative + at, count);
   }

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "kernels/activation.h"
+
 namespace headwater::kernels {
 
 // op(X) of a product: X as stored, or its transpose.
@@ -22,10 +24,11 @@ struct Operand {
 // C.
 struct Epilogue {
   const float* bias = nullptr;       // [N]: v += bias[n]
-  bool gelu = false;                 // v = GELU(v), erf form (Hendrycks and Gimpel, 2016)
+  bool gelu = false;                 // v = GELU(v), in gelu_form
   float* gelu_derivative = nullptr;  // with gelu: GELU'(v) of the value before it, for the backward
   const float* multiply = nullptr;   // v *= multiply[m,n]
   const float* add = nullptr;        // v += add[m,n]
+  GeluForm gelu_form = GeluForm::kErf;
 };
 
 // Bytes of workspace (64-byte aligned) that gemm wants for these sizes on num_threads() threads.

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/threefry.h"
+#include "kernels/activation.h"
 #include "kernels/dropout.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -140,6 +141,24 @@ struct Gelu {
 HWY_INLINE Gelu gelu(VecF x) {
   const Normal n = normal(x);
   return {hn::Mul(x, n.distribution), hn::MulAdd(x, n.density, n.distribution)};
+}
+
+// The tanh form: x s, s = (1 + tanh u) / 2 = 1 / (1 + e^-2u), u = sqrt(2 / pi) (x + 0.044715 x^3);
+// s (1 - s) without cancellation.
+HWY_INLINE Gelu gelu_tanh(VecF x) {
+  constexpr float kTwoRoot = 1.595769122f, kCubic = 0.044715f;  // 2 sqrt(2 / pi)
+  // Beyond 12 s is 0 or 1, and squares stay finite.
+  const VecF t = hn::Min(hn::Max(x, set(-12.0f)), set(12.0f)), t2 = hn::Mul(t, t);
+  const VecF u = hn::Mul(hn::Mul(set(kTwoRoot), t), hn::MulAdd(set(kCubic), t2, set(1.0f)));
+  const VecF e = exp_bounded(hn::Neg(hn::Abs(u)));
+  const VecF large = hn::Div(set(1.0f), hn::Add(set(1.0f), e)), small = hn::Mul(e, large);
+  const VecF s = hn::IfThenElse(hn::Lt(u, hn::Zero(F32())), small, large);
+  const VecF du = hn::MulAdd(set(3 * kCubic * kTwoRoot), t2, set(kTwoRoot));
+  return {hn::Mul(x, s), hn::MulAdd(hn::Mul(x, du), hn::Mul(large, small), s)};
+}
+
+HWY_INLINE Gelu gelu(GeluForm form, VecF x) {
+  return form == GeluForm::kTanh ? gelu_tanh(x) : gelu(x);
 }
 
 // Error function, error below 2 ulp.

@@ -90,11 +90,19 @@ Value random_uniform(Value key, Shape shape);  // -> f32 in [0, 1)
 // Zeroes each element with probability `rate`, scales the others by 1 / (1 - rate). `site`
 // separates the streams of different places under one key (CRC32C of the scope path).
 Value dropout(Value x, Value key, double rate, int64_t site);
-Value gelu(Value x);  // x * 0.5 * (1 + erf(x / sqrt 2)), Hendrycks & Gimpel 2016, exact form
-// x [M, K], weight [N, K] (Hugging Face layout), bias [N] -> x weight^T + bias, [M, N].
-Value linear(Value x, Value weight, Value bias);
+// x Phi(x), Hendrycks & Gimpel 2016. kErf is exact: Phi = (1 + erf(x / sqrt 2)) / 2; kTanh, of
+// GPT-2, has tanh(sqrt(2 / pi) (x + 0.044715 x^3)) for the error function.
+enum class GeluForm { kErf, kTanh };
+Value gelu(Value x, GeluForm form = GeluForm::kErf);
+enum class WeightLayout {
+  kOutIn,  // [N, K]: Hugging Face's Linear
+  kInOut,  // [K, N]: Hugging Face's Conv1D (GPT-2)
+};
+// x [M, K], weight, bias [N] -> x weight^T + bias, [M, N].
+Value linear(Value x, Value weight, Value bias, WeightLayout layout = WeightLayout::kOutIn);
 // gelu(linear(x, weight, bias)) in one operator.
-Value linear_gelu(Value x, Value weight, Value bias);
+Value linear_gelu(Value x, Value weight, Value bias, GeluForm form = GeluForm::kErf,
+                  WeightLayout layout = WeightLayout::kOutIn);
 // Over the last axis, biased variance: (x - mean) / sqrt(var + eps) * gamma + beta (Ba et al.
 // 2016).
 Value layer_norm(Value x, Value gamma, Value beta, double eps);

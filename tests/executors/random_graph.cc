@@ -65,7 +65,9 @@ class RandomGraph {
       case 7: return add({reduce_sum(any(kMatrix), {0}), reduce_sum(any(kMatrix), {1})});
       case 8: return add({transpose(any(kMatrix), {1, 0}), transpose(any(kTurned), {1, 0})});
       case 9: return add_select(shape);
-      case 10: return add({graph_.call1(op::gelu_grad, {any(shape), any(shape)})});
+      case 10:
+        return add({graph_.call1(op::gelu_grad, {any(shape), any(shape)},
+                                 {{"form", std::string("erf")}})});
       case 11: return add_layer_norm();
       case 12: return add_adam(below(2) == 0 ? kRow : kMatrix);
       default:

@@ -74,26 +74,35 @@ TEST(Activation, ExpAtTheEdges) {
       });
 }
 
-double exact_gelu(double x) { return x * 0.5 * std::erfc(-x / std::sqrt(2.0)); }
-double exact_gelu_derivative(double x) {
-  return 0.5 * std::erfc(-x / std::sqrt(2.0)) + x * std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
+struct ExactGelu {
+  double value, derivative;
+};
+ExactGelu exact_gelu(GeluForm form, double x) {
+  if (form == GeluForm::kErf) {
+    const double phi = 0.5 * std::erfc(-x / std::sqrt(2.0));
+    return {x * phi, phi + x * std::exp(-x * x / 2) / std::sqrt(2 * M_PI)};
+  }
+  const double root = std::sqrt(2 / M_PI), u = root * (x + 0.044715 * x * x * x);
+  const double s = 1 / (1 + std::exp(-2 * u)), rest = 1 / (1 + std::exp(2 * u));
+  return {x * s, s + 2 * x * s * rest * root * (1 + 3 * 0.044715 * x * x)};
 }
 
-TEST(Activation, GeluAndItsDerivative) {
+void check_gelu(GeluForm form) {
   const Floats x = arguments(-12.0f, 12.0f);
   const auto n = static_cast<int64_t>(x.size());
   const Floats dy = random_floats(n, 2);
   std::vector<double> value, derivative, gradient;
   for (size_t i = 0; i < x.size(); ++i) {
-    value.push_back(exact_gelu(x[i]));
-    derivative.push_back(exact_gelu_derivative(x[i]));
-    gradient.push_back(double{dy[i]} * derivative.back());
+    const ExactGelu exact = exact_gelu(form, x[i]);
+    value.push_back(exact.value);
+    derivative.push_back(exact.derivative);
+    gradient.push_back(double{dy[i]} * exact.derivative);
   }
   on_every_isa(
       [&] {
         Floats y(x.size()), d(x.size()), dx(x.size());
-        gelu_forward(x.data(), y.data(), d.data(), n);
-        gelu_backward(x.data(), dy.data(), dx.data(), n);
+        gelu_forward(form, x.data(), y.data(), d.data(), n);
+        gelu_backward(form, x.data(), dy.data(), dx.data(), n);
         append(y, d);
         append(y, dx);
         return y;
@@ -103,6 +112,27 @@ TEST(Activation, GeluAndItsDerivative) {
         expect_near(slice(out, n, n), derivative, 3e-7, "derivative");
         expect_near(slice(out, 2 * n, n), gradient, 3e-7, "gradient");
       });
+}
+
+TEST(Activation, GeluAndItsDerivative) {
+  check_gelu(GeluForm::kErf);
+  check_gelu(GeluForm::kTanh);
+}
+
+TEST(Activation, GeluOfHugeArguments) {
+  const Floats x{-1e30f, -50.0f, 50.0f, 1e30f};
+  for (const GeluForm form : {GeluForm::kErf, GeluForm::kTanh}) {
+    on_every_isa(
+        [&] {
+          Floats y(x.size()), d(x.size());
+          gelu_forward(form, x.data(), y.data(), d.data(), 4);
+          append(y, d);
+          return y;
+        },
+        [&](const Floats& out) {
+          EXPECT_EQ(out, (Floats{0, 0, 50.0f, 1e30f, 0, 0, 1, 1}));
+        });
+  }
 }
 
 }  // namespace

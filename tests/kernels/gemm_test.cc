@@ -93,7 +93,7 @@ TEST(Gemm, NanIsNotHidden) {
 }
 
 // v = GELU(x W^T + bias) * multiply + add, each part against the same in double.
-TEST(Gemm, EpilogueInItsOrder) {
+void check_epilogue(GeluForm form) {
   const int64_t m = 77, n = 43, k = 300;
   const Floats x = random_floats(m * k, 1), w = random_floats(n * k, 2, -0.2f, 0.2f);
   const Floats bias = random_floats(n, 3), factor = random_floats(m * n, 4);
@@ -103,8 +103,12 @@ TEST(Gemm, EpilogueInItsOrder) {
     for (int64_t j = 0; j < n; ++j) {
       double v = bias[static_cast<size_t>(j)];
       for (int64_t p = 0; p < k; ++p) v += at(x, k, false, i, p) * at(w, k, true, p, j);
-      const double phi = 0.5 * std::erfc(-v / std::sqrt(2.0));
-      derivative.push_back(phi + v * std::exp(-v * v / 2) / std::sqrt(2 * M_PI));
+      const double root = std::sqrt(2 / M_PI), t = std::tanh(root * (v + 0.044715 * v * v * v));
+      const bool erf = form == GeluForm::kErf;
+      const double phi = erf ? 0.5 * std::erfc(-v / std::sqrt(2.0)) : 0.5 * (1 + t);
+      const double slope = erf ? std::exp(-v * v / 2) / std::sqrt(2 * M_PI)
+                               : 0.5 * (1 - t * t) * root * (1 + 3 * 0.044715 * v * v);
+      derivative.push_back(phi + v * slope);
       const auto index = static_cast<size_t>(i * n + j);
       value.push_back(v * phi * double{factor[index]} + double{addend[index]});
     }
@@ -114,7 +118,7 @@ TEST(Gemm, EpilogueInItsOrder) {
         const LinearShape shape{m, k, n};
         TestWorkspace workspace(linear_workspace_bytes(shape));
         linear_forward(shape, x.data(), w.data(), y.data(), workspace.data(),
-                       {bias.data(), true, d.data(), factor.data(), addend.data()});
+                       {bias.data(), true, d.data(), factor.data(), addend.data(), form});
         append(y, d);
         return y;
       },
@@ -122,6 +126,11 @@ TEST(Gemm, EpilogueInItsOrder) {
         expect_near(slice(out, 0, m * n), value, 1e-5, "value");
         expect_near(slice(out, m * n, m * n), derivative, 1e-5, "derivative");
       });
+}
+
+TEST(Gemm, EpilogueInItsOrder) {
+  check_epilogue(GeluForm::kErf);
+  check_epilogue(GeluForm::kTanh);
 }
 
 void check_linear_gradients(bool in_out) {
