@@ -1,7 +1,6 @@
 #include "models/electra.h"
 
 #include "base/crc32c.h"
-#include "ops/ops.h"
 
 namespace headwater {
 namespace {
@@ -14,30 +13,15 @@ Value weighted_mean(Value values, Value weights, Value given_total) {
   return div(sum_all(mul(values, weights)), add(total, constant_like(total, kTiny)));
 }
 
-// Row of each slot in the flattened batch: b T + position, i32 [B N].
-Value flat_positions(Value positions, int64_t seq_length) {
-  const Value row = iota(positions.graph(), DType::kI32, positions.shape(), 0);
-  const Value start = mul(row, constant_like(row, static_cast<double>(seq_length)));
-  return reshape(add(start, positions), {positions.type().size()});
-}
-
-// The generator's head: hidden states at the slots -> E, GELU, norm, product with the word table.
-VocabCrossEntropy mlm_head(const Scope& network, Value hidden, Value slots,
-                           const ElectraInputs& inputs, Value word_table,
-                           const ElectraConfig& config, const ElectraObjective& objective,
-                           const ForwardContext& context) {
-  const Scope head = network / "generator_predictions";
+// Loss, predictions and samples of the generator at the slots.
+VocabCrossEntropy predict_slots(const Scope& network, Value hidden, Value slots,
+                                const ElectraInputs& inputs, Value word_table,
+                                const ElectraConfig& config, const ElectraObjective& objective,
+                                const ForwardContext& context) {
   const Value at_slots = gather_rows(hidden, slots);  // [B N, H]
-  const LinearParameters dense =
-      linear_parameters(head / "dense", config.hidden_size, config.embedding_size,
-                        Initializer::truncated_normal(config.initializer_range));
-  Value x = linear_gelu(at_slots, dense.weight, dense.bias);
-  const LayerNormParameters norm = layer_norm_parameters(head / "LayerNorm", config.embedding_size);
-  x = layer_norm(x, norm.gamma, norm.beta, config.layer_norm_eps);
-  const Value bias =
-      (network / "generator_lm_head").param("bias", {config.vocab_size}, Initializer::zeros());
+  const MaskedLmHead head = electra_masked_lm_head(network, word_table, config);
   const Value targets = reshape(inputs.masked_lm_ids, {slots.dim(0)});
-  return vocab_cross_entropy(x, word_table, bias, targets, context.key,
+  return vocab_cross_entropy(head.transform(at_slots), head.table, head.bias, targets, context.key,
                              {.temperature = objective.temperature,
                               .disallow_correct = objective.disallow_correct,
                               .sample = objective.electra_objective && !inputs.sampled_ids.valid(),
@@ -62,27 +46,15 @@ Value write_samples(const ElectraInputs& inputs, Value slots, Value samples) {
   return select(hit, mean, inputs.input_ids);
 }
 
-// One logit per token, [B, T].
-Value discriminator_head(const Scope& network, Value hidden, const ElectraConfig& config,
-                         const ForwardContext& context) {
-  const Scope head = network / "discriminator_predictions";
-  const LinearParameters dense =
-      linear_parameters(head / "dense", config.hidden_size, config.hidden_size,
-                        Initializer::truncated_normal(config.initializer_range));
-  const LinearParameters prediction = linear_parameters(
-      head / "dense_prediction", config.hidden_size, 1, Initializer::glorot_uniform());
-  const Value x = linear_gelu(hidden, dense.weight, dense.bias);
-  return reshape(linear(x, prediction.weight, prediction.bias),
-                 {context.batch_size, context.seq_length});
-}
-
 // One pass of an encoder over ids: [B T, H].
 Value run_encoder(const Scope& network, const EmbeddingTables& tables, Value ids,
                   const ElectraInputs& inputs, const ElectraConfig& config,
                   const ForwardContext& context) {
   const Scope electra = network / "electra";
-  const Value x = embed(tables, ids, inputs.segment_ids, electra / "embeddings", config, context);
-  return encode(electra, x, inputs.input_mask, config, context);
+  const EncoderConfig sizes = encoder_config(config);
+  const TokenInputs tokens{ids, inputs.input_mask, inputs.segment_ids, {}};
+  const Value x = embed(tables, tokens, electra / "embeddings", sizes, context);
+  return encode(electra, x, inputs.input_mask, sizes, context);
 }
 
 // Each network draws its own dropout bits, also when both are one encoder.
@@ -100,21 +72,21 @@ ElectraOutputs build_electra(ParameterTree& tree, const ElectraConfig& discrimin
   const bool one_encoder = !objective.electra_objective || !objective.untied_generator;
   const Scope disc_scope = Scope(tree) / "discriminator", gen_scope = Scope(tree) / "generator";
   const Scope disc_tables = disc_scope / "electra" / "embeddings";
-  const EmbeddingTables tables = embedding_tables(disc_tables, discriminator);
+  const EmbeddingTables tables = embedding_tables(disc_tables, encoder_config(discriminator));
 
   EmbeddingTables gen_tables = tables;
   const Scope gen_table_scope = gen_scope / "electra" / "embeddings";
   if (!one_encoder && objective.untied_generator_embeddings) {
-    gen_tables = embedding_tables(gen_table_scope, generator);
+    gen_tables = embedding_tables(gen_table_scope, encoder_config(generator));
   } else if (!one_encoder) {
     alias_embedding_tables(gen_table_scope, disc_tables);
   }
   const ForwardContext gen_context = with_key_of("generator", context);
   const Value gen_hidden = run_encoder(one_encoder ? disc_scope : gen_scope, gen_tables,
                                        inputs.masked_input_ids, inputs, generator, gen_context);
-  const Value slots = flat_positions(inputs.masked_lm_positions, context.seq_length);
-  const VocabCrossEntropy mlm = mlm_head(gen_scope, gen_hidden, slots, inputs, gen_tables.word,
-                                         generator, objective, gen_context);
+  const Value slots = flat_positions(inputs.masked_lm_positions, context);
+  const VocabCrossEntropy mlm = predict_slots(gen_scope, gen_hidden, slots, inputs, gen_tables.word,
+                                              generator, objective, gen_context);
   ElectraOutputs out;
   out.mlm_slot_loss = mlm.loss;
   out.mlm_predictions = mlm.prediction;
@@ -129,7 +101,8 @@ ElectraOutputs build_electra(ParameterTree& tree, const ElectraConfig& discrimin
   const ForwardContext disc_context = with_key_of("discriminator", context);
   const Value disc_hidden = run_encoder(one_encoder ? disc_scope.shared() : disc_scope, tables,
                                         out.fake_ids, inputs, discriminator, disc_context);
-  out.disc_logits = discriminator_head(disc_scope, disc_hidden, discriminator, disc_context);
+  out.disc_logits =
+      electra_discriminator_logits(disc_scope, disc_hidden, discriminator, disc_context);
   out.disc_loss =
       weighted_mean(sigmoid_cross_entropy(out.disc_logits, convert(out.is_fake, DType::kF32)),
                     convert(inputs.input_mask, DType::kF32), inputs.disc_weight_total);

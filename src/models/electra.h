@@ -8,7 +8,7 @@
 // through the samples.
 #pragma once
 
-#include "models/layers.h"
+#include "models/electra_networks.h"
 
 namespace headwater {
 

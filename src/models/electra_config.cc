@@ -3,6 +3,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "models/hf_config.h"
+
 namespace headwater {
 namespace {
 
@@ -33,11 +35,8 @@ void ElectraConfig::describe(Fields& f) {
 }
 
 Result<> ElectraConfig::validate(std::string_view where) const {
-  if (hidden_size % num_attention_heads != 0) {
-    return fail(Code::kInvalidArgument,
-                "{}: hidden_size {} is not a multiple of num_attention_heads {}", where,
-                hidden_size, num_attention_heads);
-  }
+  HW_RETURN_IF_ERROR(
+      check_heads("hidden_size", hidden_size, "num_attention_heads", num_attention_heads, where));
   if (pad_token_id >= vocab_size) {
     return fail(Code::kInvalidArgument, "{}: pad_token_id {} is not below vocab_size {}", where,
                 pad_token_id, vocab_size);
@@ -46,34 +45,11 @@ Result<> ElectraConfig::validate(std::string_view where) const {
 }
 
 Result<ElectraConfig> ElectraConfig::from_hf_json(const Json& object, std::string_view where) {
-  if (!object.is_object()) return fail(Code::kInvalidArgument, "{} is not a JSON object", where);
-  const std::string model_type = object.contains("model_type") && object["model_type"].is_string()
-                                     ? object["model_type"].get<std::string>()
-                                     : "electra";
-  if (model_type != "electra") {
-    return fail(Code::kInvalidArgument, "{}: model_type is \"{}\", not \"electra\"", where,
-                model_type);
-  }
-  for (const char* key : kSizeKeys) {
-    if (object.contains(key)) continue;
-    return fail_hint(Code::kInvalidArgument, "write the size the weights have", "{}: no \"{}\"",
-                     where, key);
-  }
-  const auto position = object.find("position_embedding_type");
-  if (position != object.end() && *position != "absolute") {
-    return fail(Code::kUnimplemented, "{}: position_embedding_type {} is not supported", where,
-                dump_json(*position));
-  }
   ElectraConfig config;
   Fields fields;
   config.describe(fields);
-  Json known = Json::object(), other = Json::object();
-  for (const auto& [key, value] : object.items()) {
-    if (fields.find(key) == nullptr) other[key] = value;
-    else if (!value.is_null()) known[key] = value;
-  }
-  HW_RETURN_IF_ERROR(fields.set_json(known, where));
-  config.other_keys = dump_json(other);
+  HW_ASSIGN_OR_RETURN(config.other_keys,
+                      read_hf_config(fields, object, "electra", kSizeKeys, where));
   HW_RETURN_IF_ERROR(config.validate(where));
   return config;
 }
@@ -82,17 +58,8 @@ Json ElectraConfig::to_hf_json(std::string_view architecture) const {
   ElectraConfig copy = *this;
   Fields fields;
   copy.describe(fields);
-  Json object = Json::object();
-  object["architectures"] = Json::array({std::string(architecture)});
-  object["model_type"] = "electra";
-  const Json known = fields.to_json();
-  for (const auto& [key, value] : known.items()) object[key] = value;
+  Json object = write_hf_config(fields, "electra", architecture, other_keys);
   object["position_embedding_type"] = "absolute";
-  const auto other = parse_json(other_keys, "other_keys");
-  HW_CHECK(other.has_value() && other->is_object(), "other_keys is not a JSON object");
-  for (const auto& [key, value] : other->items()) {
-    if (!object.contains(key)) object[key] = value;
-  }
   return object;
 }
 

@@ -1,21 +1,15 @@
 #include "models/layers.h"
 
-#include "ops/ops.h"
-
 namespace headwater {
 namespace {
 
-Initializer normal(const ElectraConfig& config) {
-  return Initializer::truncated_normal(config.initializer_range);
-}
-
-Value dense(const Scope& scope, Value x, int64_t out, const ElectraConfig& config) {
-  const LinearParameters p = linear_parameters(scope, x.dim(1), out, normal(config));
+Value dense(const Scope& scope, Value x, int64_t out, const EncoderConfig& config) {
+  const LinearParameters p = linear_parameters(scope, x.dim(1), out, config.weights);
   return linear(x, p.weight, p.bias);
 }
 
 // layer_norm(x + dropout(h)) with the norm's parameters at scope.LayerNorm.
-Value add_and_norm(const Scope& scope, Value x, Value h, const ElectraConfig& config,
+Value add_and_norm(const Scope& scope, Value x, Value h, const EncoderConfig& config,
                    const ForwardContext& context) {
   const LayerNormParameters norm = layer_norm_parameters(scope / "LayerNorm", x.dim(1));
   return residual_layer_norm(x, h, norm.gamma, norm.beta, context.key,
@@ -24,7 +18,7 @@ Value add_and_norm(const Scope& scope, Value x, Value h, const ElectraConfig& co
                               .site = scope.site("dropout")});
 }
 
-Value self_attention(const Scope& scope, Value x, Value attention_mask, const ElectraConfig& config,
+Value self_attention(const Scope& scope, Value x, Value attention_mask, const EncoderConfig& config,
                      const ForwardContext& context) {
   const Shape batched{context.batch_size, context.seq_length, config.hidden_size};
   const Scope self = scope / "self";
@@ -41,13 +35,13 @@ Value self_attention(const Scope& scope, Value x, Value attention_mask, const El
   return add_and_norm(output, x, h, config, context);
 }
 
-Value encoder_layer(const Scope& scope, Value x, Value attention_mask, const ElectraConfig& config,
+Value encoder_layer(const Scope& scope, Value x, Value attention_mask, const EncoderConfig& config,
                     const ForwardContext& context) {
   const Value y = self_attention(scope / "attention", x, attention_mask, config, context);
   const LinearParameters inner =
       linear_parameters(scope / "intermediate" / "dense", config.hidden_size,
-                        config.intermediate_size, normal(config));
-  const Value h = linear_gelu(y, inner.weight, inner.bias);
+                        config.intermediate_size, config.weights);
+  const Value h = linear_gelu(y, inner.weight, inner.bias, config.activation);
   const Scope output = scope / "output";
   return add_and_norm(output, y, dense(output / "dense", h, config.hidden_size, config), config,
                       context);
@@ -59,6 +53,10 @@ constexpr const char* kTableNames[] = {"word_embeddings.weight", "position_embed
 
 }  // namespace
 
+GeluForm gelu_form_of(std::string_view activation) {
+  return activation == "gelu" ? GeluForm::kErf : GeluForm::kTanh;
+}
+
 LinearParameters linear_parameters(const Scope& scope, int64_t in, int64_t out, Initializer init) {
   return {scope.param("weight", {out, in}, init), scope.param("bias", {out}, Initializer::zeros())};
 }
@@ -68,11 +66,13 @@ LayerNormParameters layer_norm_parameters(const Scope& scope, int64_t size) {
           scope.param("bias", {size}, Initializer::zeros())};
 }
 
-EmbeddingTables embedding_tables(const Scope& scope, const ElectraConfig& config) {
+EmbeddingTables embedding_tables(const Scope& scope, const EncoderConfig& config) {
   const int64_t width = config.embedding_size;
-  return {scope.param(kTableNames[0], {config.vocab_size, width}, normal(config)),
-          scope.param(kTableNames[1], {config.max_position_embeddings, width}, normal(config)),
-          scope.param(kTableNames[2], {config.type_vocab_size, width}, normal(config)),
+  Initializer other = config.tables;
+  other.zero_row = -1;  // the padding row is the word table's
+  return {scope.param(kTableNames[0], {config.vocab_size, width}, config.tables),
+          scope.param(kTableNames[1], {config.max_position_embeddings, width}, other),
+          scope.param(kTableNames[2], {config.type_vocab_size, width}, other),
           layer_norm_parameters(scope / "LayerNorm", width)};
 }
 
@@ -83,23 +83,35 @@ void alias_embedding_tables(const Scope& scope, const Scope& of) {
   }
 }
 
-Value embed(const EmbeddingTables& tables, Value ids, Value token_types, const Scope& scope,
-            const ElectraConfig& config, const ForwardContext& context) {
-  const int64_t tokens = context.batch_size * context.seq_length;
-  const int64_t width = config.embedding_size;
-  if (context.seq_length > config.max_position_embeddings) {
-    throw GraphError(fmt::format("sequences of {} tokens do not fit max_position_embeddings {}",
-                                 context.seq_length, config.max_position_embeddings));
+Value attention_mask_of(const TokenInputs& inputs, const ForwardContext& context) {
+  if (inputs.attention_mask.valid()) return inputs.attention_mask;
+  return constant(inputs.input_ids.graph(), 1, DType::kI32, context.tokens());
+}
+
+Value positions_of(Value table, const TokenInputs& inputs, std::string_view limit_name,
+                   const ForwardContext& context) {
+  if (context.seq_length > table.dim(0)) {
+    throw GraphError(fmt::format("sequences of {} tokens do not fit {} {}", context.seq_length,
+                                 limit_name, table.dim(0)));
   }
-  const Value positions = slice(tables.position, {0, 0}, {context.seq_length, width});
-  const Value word_and_type =
-      add(gather_rows(tables.word, ids), gather_rows(tables.token_type, token_types));
-  const Value x = reshape(add(word_and_type, positions), {tokens, width});
+  if (inputs.position_ids.valid()) return gather_rows(table, inputs.position_ids);
+  return slice(table, {0, 0}, {context.seq_length, table.dim(1)});
+}
+
+Value embed(const EmbeddingTables& tables, const TokenInputs& inputs, const Scope& scope,
+            const EncoderConfig& config, const ForwardContext& context) {
+  const int64_t width = config.embedding_size;
+  const Value types = inputs.token_type_ids.valid()
+                          ? gather_rows(tables.token_type, inputs.token_type_ids)
+                          : slice(tables.token_type, {0, 0}, {1, width});
+  const Value positions = positions_of(tables.position, inputs, "max_position_embeddings", context);
+  const Value sum = add(add(gather_rows(tables.word, inputs.input_ids), types), positions);
+  const Value x = reshape(sum, {context.batch_size * context.seq_length, width});
   const Value y = layer_norm(x, tables.norm.gamma, tables.norm.beta, config.layer_norm_eps);
   return dropout(y, context.key, context.rate(config.hidden_dropout_prob), scope.site("dropout"));
 }
 
-Value encode(const Scope& scope, Value x, Value attention_mask, const ElectraConfig& config,
+Value encode(const Scope& scope, Value x, Value attention_mask, const EncoderConfig& config,
              const ForwardContext& context) {
   if (config.embedding_size != config.hidden_size) {
     const LinearParameters project =
@@ -111,6 +123,18 @@ Value encode(const Scope& scope, Value x, Value attention_mask, const ElectraCon
     x = encoder_layer(scope / "encoder" / "layer" / i, x, attention_mask, config, context);
   }
   return x;
+}
+
+Value first_tokens(Value hidden, const ForwardContext& context) {
+  const int64_t b = context.batch_size, h = hidden.dim(1);
+  const Value rows = reshape(hidden, {b, context.seq_length, h});
+  return reshape(slice(rows, {0, 0, 0}, {b, 1, h}), {b, h});
+}
+
+Value flat_positions(Value positions, const ForwardContext& context) {
+  const Value row = iota(positions.graph(), DType::kI32, positions.shape(), 0);
+  const Value start = mul(row, constant_like(row, static_cast<double>(context.seq_length)));
+  return reshape(add(start, positions), {positions.type().size()});
 }
 
 }  // namespace headwater

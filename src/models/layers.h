@@ -1,12 +1,13 @@
-// The layers that BERT and ELECTRA share: embeddings and the post-norm Transformer encoder (Vaswani
-// et al. 2017; Devlin et al. 2019), under Hugging Face's parameter names.
+// Layers that the model families share, under Hugging Face's parameter names: embeddings, the
+// post-norm Transformer encoder of BERT and ELECTRA (Vaswani et al. 2017; Devlin et al. 2019), and
+// what every head starts from.
 //
 // Tokens are rows: an activation is [B T, H]. B batch, T time, E embedding size, H hidden size, F
 // intermediate size.
 #pragma once
 
-#include "models/electra_config.h"
 #include "models/scope.h"
+#include "ops/ops.h"
 
 namespace headwater {
 
@@ -17,7 +18,29 @@ struct ForwardContext {
   int64_t batch_size = 0, seq_length = 0;
 
   double rate(double probability) const { return training ? probability : 0; }
+  Shape tokens() const { return {batch_size, seq_length}; }
 };
+
+// What a model reads: i32 [B, T] each; all but the ids may be invalid.
+struct TokenInputs {
+  Value input_ids;
+  Value attention_mask;  // 1 for a token, 0 for padding; invalid: no padding
+  Value token_type_ids;  // invalid: all 0
+  Value position_ids;    // invalid: 0, 1, 2, ..
+};
+
+// The sizes of an encoder, whatever family it belongs to.
+struct EncoderConfig {
+  int64_t vocab_size, embedding_size, hidden_size, num_hidden_layers, num_attention_heads;
+  int64_t intermediate_size, max_position_embeddings, type_vocab_size;
+  double hidden_dropout_prob, attention_probs_dropout_prob, layer_norm_eps;
+  GeluForm activation;
+  Initializer tables, weights;  // of fresh parameters
+};
+
+// The form of GELU that a Hugging Face activation name means: "gelu", "gelu_new",
+// "gelu_pytorch_tanh".
+GeluForm gelu_form_of(std::string_view activation);
 
 // weight [out, in], bias [out] of a fully connected layer at scope.weight, scope.bias.
 struct LinearParameters {
@@ -36,17 +59,30 @@ struct EmbeddingTables {
   Value token_type;  // [2, E]
   LayerNormParameters norm;
 };
-EmbeddingTables embedding_tables(const Scope& scope, const ElectraConfig& config);
+EmbeddingTables embedding_tables(const Scope& scope, const EncoderConfig& config);
 // Notes that the tables at `scope` are those at `of` (two networks sharing them).
 void alias_embedding_tables(const Scope& scope, const Scope& of);
 
-// word + position + token type, layer norm, dropout: ids, token types i32 [B, T] -> [B T, E].
-Value embed(const EmbeddingTables& tables, Value ids, Value token_types, const Scope& scope,
-            const ElectraConfig& config, const ForwardContext& context);
+// The mask as given, or of no padding: i32 [B, T].
+Value attention_mask_of(const TokenInputs& inputs, const ForwardContext& context);
+// Rows of a position table [P, E] for every token: [T, E] or, with position ids, [B, T, E]. Throws
+// GraphError when T is more than P (`limit_name` in the message).
+Value positions_of(Value table, const TokenInputs& inputs, std::string_view limit_name,
+                   const ForwardContext& context);
+
+// word + position + token type, layer norm, dropout: [B T, E].
+Value embed(const EmbeddingTables& tables, const TokenInputs& inputs, const Scope& scope,
+            const EncoderConfig& config, const ForwardContext& context);
 
 // embeddings_project (only where E differs from H) and all layers: [B T, E] -> [B T, H].
 // attention_mask i32 [B, T].
-Value encode(const Scope& scope, Value x, Value attention_mask, const ElectraConfig& config,
+Value encode(const Scope& scope, Value x, Value attention_mask, const EncoderConfig& config,
              const ForwardContext& context);
+
+// The state of each sequence's first token ([CLS]): [B T, H] -> [B, H].
+Value first_tokens(Value hidden, const ForwardContext& context);
+
+// Row of each slot in the flattened batch: positions i32 [B, N] -> b T + position, i32 [B N].
+Value flat_positions(Value positions, const ForwardContext& context);
 
 }  // namespace headwater

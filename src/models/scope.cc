@@ -50,16 +50,20 @@ int64_t Scope::site(std::string_view name) const { return crc32c(join(name)); }
 
 namespace {
 
-// Standard normal by Box and Muller (1958), drawn again beyond two standard deviations.
-float truncated_normal(Key key, uint64_t index) {
+// Standard normal by Box and Muller (1958).
+double standard_normal(Key key, uint64_t index) {
+  const auto word = threefry2x32(key.k0, key.k1, static_cast<uint32_t>(index >> 32),
+                                 static_cast<uint32_t>(index));
+  const double u1 = (static_cast<double>(word.x0) + 1) * 0x1p-32;  // (0, 1]
+  const double u2 = static_cast<double>(word.x1) * 0x1p-32;
+  return std::sqrt(-2 * std::log(u1)) * std::cos(2 * std::numbers::pi * u2);
+}
+
+// The same, drawn again beyond two standard deviations.
+double truncated_normal(Key key, uint64_t index) {
   for (uint32_t attempt = 0;; ++attempt) {
-    const Key draw = key.fold_in(attempt);
-    const auto word = threefry2x32(draw.k0, draw.k1, static_cast<uint32_t>(index >> 32),
-                                   static_cast<uint32_t>(index));
-    const double u1 = (static_cast<double>(word.x0) + 1) * 0x1p-32;  // (0, 1]
-    const double u2 = static_cast<double>(word.x1) * 0x1p-32;
-    const double z = std::sqrt(-2 * std::log(u1)) * std::cos(2 * std::numbers::pi * u2);
-    if (std::fabs(z) <= 2) return static_cast<float>(z);
+    const double z = standard_normal(key.fold_in(attempt), index);
+    if (std::fabs(z) <= 2) return z;
   }
 }
 
@@ -79,9 +83,18 @@ Tensor initial_value(std::string_view name, const Shape& shape, Initializer init
   switch (init.kind) {
     case Initializer::Kind::kZeros: break;
     case Initializer::Kind::kOnes: fill([](uint64_t) { return 1.0f; }); break;
+    case Initializer::Kind::kNormal: {
+      const auto stddev = static_cast<float>(init.stddev);
+      fill([=](uint64_t i) { return stddev * static_cast<float>(standard_normal(key, i)); });
+      if (init.zero_row >= 0) {
+        const int64_t width = shape.back();
+        std::fill_n(values.begin() + init.zero_row * width, width, 0.0f);
+      }
+      break;
+    }
     case Initializer::Kind::kTruncatedNormal: {
       const auto stddev = static_cast<float>(init.stddev);
-      fill([=](uint64_t i) { return stddev * truncated_normal(key, i); });
+      fill([=](uint64_t i) { return stddev * static_cast<float>(truncated_normal(key, i)); });
       break;
     }
     case Initializer::Kind::kGlorotUniform: {

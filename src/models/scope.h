@@ -18,14 +18,18 @@
 namespace headwater {
 
 struct Initializer {
-  enum class Kind { kZeros, kOnes, kTruncatedNormal, kGlorotUniform };
+  enum class Kind { kZeros, kOnes, kNormal, kTruncatedNormal, kGlorotUniform };
   Kind kind = Kind::kZeros;
-  double stddev = 0;  // of the truncated normal, before it is cut at two of them
+  double stddev = 0;      // of a normal distribution; a truncated one is cut at two of them
+  int64_t zero_row = -1;  // of a normal table: the row that starts as zeros (padding)
 
-  static Initializer zeros() { return {Kind::kZeros, 0}; }
-  static Initializer ones() { return {Kind::kOnes, 0}; }
+  static Initializer zeros() { return {Kind::kZeros}; }
+  static Initializer ones() { return {Kind::kOnes}; }
+  static Initializer normal(double stddev, int64_t zero_row = -1) {
+    return {Kind::kNormal, stddev, zero_row};
+  }
   static Initializer truncated_normal(double stddev) { return {Kind::kTruncatedNormal, stddev}; }
-  static Initializer glorot_uniform() { return {Kind::kGlorotUniform, 0}; }
+  static Initializer glorot_uniform() { return {Kind::kGlorotUniform}; }
 };
 
 struct Parameter {

@@ -1,0 +1,122 @@
+#include "models/gpt2.h"
+
+#include <cmath>
+
+namespace headwater {
+namespace {
+
+// Hugging Face's Conv1D: weight [in, out].
+LinearParameters conv1d(const Scope& scope, int64_t in, int64_t out, Initializer init) {
+  return {scope.param("weight", {in, out}, init), scope.param("bias", {out}, Initializer::zeros())};
+}
+
+Initializer weights(const Gpt2Config& config) {
+  return Initializer::normal(config.initializer_range);
+}
+
+// Of the layers that end a residual branch: the states' variance does not grow with the depth
+// (Radford et al. 2019, section 2.3).
+Initializer residual_weights(const Gpt2Config& config) {
+  const double branches = 2 * static_cast<double>(config.n_layer);
+  return Initializer::normal(config.initializer_range / std::sqrt(branches));
+}
+
+Value normalised(const Scope& scope, Value x, const Gpt2Config& config) {
+  const LayerNormParameters p = layer_norm_parameters(scope, config.n_embd);
+  return layer_norm(x, p.gamma, p.beta, config.layer_norm_epsilon);
+}
+
+// x + dropout(h projected to the width of x).
+Value add_branch(const Scope& scope, Value x, Value h, const Gpt2Config& config,
+                 const ForwardContext& context) {
+  const LinearParameters p =
+      conv1d(scope / "c_proj", h.dim(1), config.n_embd, residual_weights(config));
+  const Value y = linear(h, p.weight, p.bias, WeightLayout::kInOut);
+  return add(x, dropout(y, context.key, context.rate(config.resid_pdrop), scope.site("dropout")));
+}
+
+Value causal_self_attention(const Scope& scope, Value x, Value attention_mask,
+                            const Gpt2Config& config, const ForwardContext& context) {
+  const int64_t width = config.n_embd, tokens = x.dim(0);
+  const LinearParameters p = conv1d(scope / "c_attn", width, 3 * width, weights(config));
+  const Value qkv = linear(x, p.weight, p.bias, WeightLayout::kInOut);
+  const auto part = [&](int64_t i) {
+    return reshape(slice(qkv, {0, i * width}, {tokens, (i + 1) * width}),
+                   {context.batch_size, context.seq_length, width});
+  };
+  const Value mixed = attention(part(0), part(1), part(2), attention_mask, context.key,
+                                {.num_heads = config.n_head,
+                                 .dropout_rate = context.rate(config.attn_pdrop),
+                                 .site = scope.site("attn_dropout"),
+                                 .causal = true});
+  return reshape(mixed, x.shape());
+}
+
+Value block(const Scope& scope, Value x, Value attention_mask, const Gpt2Config& config,
+            const ForwardContext& context) {
+  const Scope attn = scope / "attn", mlp = scope / "mlp";
+  const Value mixed = causal_self_attention(attn, normalised(scope / "ln_1", x, config),
+                                            attention_mask, config, context);
+  const Value y = add_branch(attn, x, mixed, config, context);
+  const Value h = normalised(scope / "ln_2", y, config);
+  const LinearParameters fc =
+      conv1d(mlp / "c_fc", config.n_embd, config.inner_size(), weights(config));
+  const Value inner = linear_gelu(h, fc.weight, fc.bias, gelu_form_of(config.activation_function),
+                                  WeightLayout::kInOut);
+  return add_branch(mlp, y, inner, config, context);
+}
+
+Value embed_tokens(const Scope& scope, Value word_table, const ModelInputs& inputs,
+                   const Gpt2Config& config, const ForwardContext& context) {
+  const TokenInputs& tokens = inputs.tokens;
+  const Value table =
+      (scope / "wpe").param("weight", {config.n_positions, config.n_embd}, weights(config));
+  Value x = add(gather_rows(word_table, tokens.input_ids),
+                positions_of(table, tokens, "n_positions", context));
+  if (tokens.token_type_ids.valid()) x = add(x, gather_rows(word_table, tokens.token_type_ids));
+  x = reshape(x, {context.batch_size * context.seq_length, config.n_embd});
+  return dropout(x, context.key, context.rate(config.embd_pdrop), scope.site("dropout"));
+}
+
+// The rows moved one place to the left; the last one of each sequence is 0.
+Value next_in_row(Value x) {
+  const int64_t b = x.dim(0), t = x.dim(1);
+  return pad(slice(x, {0, 1}, {b, t}), {0, 0}, {0, 1});
+}
+
+TaskOutputs next_token_task(Value hidden, Value table, Value attention_mask,
+                            const ModelInputs& inputs, const ForwardContext& context) {
+  const Shape rows{hidden.dim(0)};
+  const Value real = convert(attention_mask, DType::kF32);
+  const Value askable = mul(is_labelled(inputs.labels), real);
+  return predict_classes(hidden, table, {}, reshape(next_in_row(inputs.labels), rows),
+                         reshape(mul(next_in_row(askable), real), rows), inputs.label_total,
+                         context);
+}
+
+}  // namespace
+
+ModelOutputs build_gpt2_lm(ParameterTree& tree, const Gpt2Config& config, const ModelInputs& inputs,
+                           const ForwardContext& context) {
+  const Scope root(tree), transformer = root / "transformer";
+  const Shape table_shape{config.vocab_size, config.n_embd};
+  const Value word_table = (transformer / "wte").param("weight", table_shape, weights(config));
+  const Value mask = attention_mask_of(inputs.tokens, context);
+  Value x = embed_tokens(transformer, word_table, inputs, config, context);
+  for (int64_t i = 0; i < config.n_layer; ++i) {
+    x = block(transformer / "h" / i, x, mask, config, context);
+  }
+  ModelOutputs out;
+  out.hidden = normalised(transformer / "ln_f", x, config);
+  Value table = word_table;
+  if (config.tie_word_embeddings) tree.alias("lm_head.weight", "transformer.wte.weight");
+  else table = (root / "lm_head").param("weight", table_shape, weights(config));
+  out.logits = reshape(dot(out.hidden, table, false, true),
+                       {context.batch_size, context.seq_length, config.vocab_size});
+  if (!inputs.labels.valid()) return out;
+  out.task = next_token_task(out.hidden, table, mask, inputs, context);
+  out.loss = out.task.loss;
+  return out;
+}
+
+}  // namespace headwater

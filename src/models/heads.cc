@@ -1,0 +1,107 @@
+#include "models/heads.h"
+
+namespace headwater {
+namespace {
+
+// Loss of logits f32 [B, L] against labels of the same shape; every element is a row.
+TaskOutputs elementwise_task(ClassifierConfig::Problem problem, Value logits, Value labels,
+                             Value label_total) {
+  const Shape rows{logits.type().size()};
+  const Value x = reshape(logits, rows), y = reshape(labels, rows);
+  const Value all = constant_like(x, 1);
+  if (problem == ClassifierConfig::Problem::kMultiLabel)
+    return predict_binary(x, y, all, label_total);
+  const Value difference = sub(x, y);
+  TaskOutputs task;
+  task.row_loss = mul(difference, difference);
+  task.row_weight = all;
+  task.loss = mean_where(task.row_loss, all, label_total);
+  return task;
+}
+
+// The rows of a batch that are asked about, and what is asked.
+struct Asked {
+  Value rows, labels, weight;
+};
+
+Asked asked_rows(Value hidden, const MaskedLmLabels& asked, Value attention_mask,
+                 const ForwardContext& context) {
+  const Value labels = reshape(asked.labels, {asked.labels.type().size()});
+  const Value labelled = is_labelled(labels);
+  if (asked.positions.valid()) {
+    return {gather_rows(hidden, flat_positions(asked.positions, context)), labels, labelled};
+  }
+  const Value real = convert(reshape(attention_mask, labels.shape()), DType::kF32);
+  return {hidden, labels, mul(labelled, real)};
+}
+
+}  // namespace
+
+Value mean_where(Value values, Value weights, Value given_total) {
+  const Value total = given_total.valid() ? given_total : sum_all(weights);
+  return div(sum_all(mul(values, weights)), maximum(total, constant_like(total, 1)));
+}
+
+Value is_labelled(Value labels) {
+  return convert(compare(labels, constant_like(labels, 0), Direction::kGreaterEqual), DType::kF32);
+}
+
+TaskOutputs predict_classes(Value h, Value weight, Value bias, Value labels, Value row_weight,
+                            Value given_total, const ForwardContext& context) {
+  if (!bias.valid()) bias = constant(h.graph(), 0, DType::kF32, {weight.dim(0)});
+  const Value targets = maximum(labels, constant_like(labels, 0));
+  const VocabCrossEntropy entropy =
+      vocab_cross_entropy(h, weight, bias, targets, context.key, {.sample = false});
+  const Value right = compare(entropy.prediction, labels, Direction::kEqual);
+  return {.loss = mean_where(entropy.loss, row_weight, given_total),
+          .accuracy = mean_where(convert(right, DType::kF32), row_weight, given_total),
+          .row_loss = entropy.loss,
+          .row_weight = row_weight,
+          .predictions = entropy.prediction};
+}
+
+TaskOutputs predict_binary(Value logits, Value labels, Value row_weight, Value given_total) {
+  const Value positive =
+      convert(compare(logits, constant_like(logits, 0), Direction::kGreater), DType::kF32);
+  const Value right = convert(compare(positive, labels, Direction::kEqual), DType::kF32);
+  const Value row_loss = sigmoid_cross_entropy(logits, labels);
+  return {.loss = mean_where(row_loss, row_weight, given_total),
+          .accuracy = mean_where(right, row_weight, given_total),
+          .row_loss = row_loss,
+          .row_weight = row_weight,
+          .predictions = convert(positive, DType::kI32)};
+}
+
+Value MaskedLmHead::transform(Value rows) const {
+  return layer_norm(linear_gelu(rows, dense.weight, dense.bias, activation), norm.gamma, norm.beta,
+                    layer_norm_eps);
+}
+
+Value MaskedLmHead::logits(Value hidden, const ForwardContext& context) const {
+  return reshape(linear(transform(hidden), table, bias),
+                 {context.batch_size, context.seq_length, table.dim(0)});
+}
+
+TaskOutputs masked_lm_task(const MaskedLmHead& head, Value hidden, const MaskedLmLabels& asked,
+                           Value attention_mask, const ForwardContext& context) {
+  const auto [rows, labels, weight] = asked_rows(hidden, asked, attention_mask, context);
+  return predict_classes(head.transform(rows), head.table, head.bias, labels, weight,
+                         asked.label_total, context);
+}
+
+ClassifierOutputs classify(const Scope& scope, Value rows, Value labels, Value label_total,
+                           const ClassifierConfig& config, Initializer init,
+                           const ForwardContext& context) {
+  const LinearParameters p = linear_parameters(scope, rows.dim(1), config.num_labels, init);
+  const Value x = dropout(rows, context.key, context.rate(config.dropout), scope.site("dropout"));
+  ClassifierOutputs out;
+  out.logits = linear(x, p.weight, p.bias);
+  if (!labels.valid()) return out;
+  out.task =
+      config.problem == ClassifierConfig::Problem::kSingleLabel
+          ? predict_classes(x, p.weight, p.bias, labels, is_labelled(labels), label_total, context)
+          : elementwise_task(config.problem, out.logits, labels, label_total);
+  return out;
+}
+
+}  // namespace headwater

@@ -1,0 +1,69 @@
+// Prediction heads that the model families share, and the losses they are trained with.
+//
+// A loss is a mean over the rows that count; where none does it is 0. Where a batch is a part of a
+// larger one (gradient accumulation), the caller gives what to divide by.
+#pragma once
+
+#include "models/hf_config.h"
+#include "models/layers.h"
+
+namespace headwater {
+
+// One thing a model predicts, against its labels. M rows.
+struct TaskOutputs {
+  Value loss, accuracy;  // f32 scalars: means over the rows that count
+  Value row_loss;        // f32 [M]
+  Value row_weight;      // f32 [M]: 1 where the row counts, else 0
+  Value predictions;     // i32 [M]: the most likely class
+};
+
+// sum(values * weights) / total, the total being the sum of the weights unless it is given; at
+// least 1.
+Value mean_where(Value values, Value weights, Value given_total);
+
+// 1 where a label [M] is one: not negative (-100 is Hugging Face's mark for none). f32 [M].
+Value is_labelled(Value labels);
+
+// Classes from rows h [M, H] by h weight^T + bias (may be invalid). labels i32 [M], row_weight f32
+// [M].
+TaskOutputs predict_classes(Value h, Value weight, Value bias, Value labels, Value row_weight,
+                            Value given_total, const ForwardContext& context);
+
+// Yes or no from logits f32 [M]. labels and row_weight f32 [M].
+TaskOutputs predict_binary(Value logits, Value labels, Value row_weight, Value given_total);
+
+// BERT's head for masked tokens (Devlin et al. 2019): dense, GELU, layer norm, product with a word
+// table, which is the embeddings' own.
+struct MaskedLmHead {
+  LinearParameters dense;  // [E, H]
+  LayerNormParameters norm;
+  Value table, bias;  // [V, E], [V]
+  GeluForm activation;
+  double layer_norm_eps;
+
+  Value transform(Value rows) const;                                // [M, H] -> [M, E]
+  Value logits(Value hidden, const ForwardContext& context) const;  // [B T, H] -> [B, T, V]
+};
+
+// What a masked language model is asked for: labels i32 [B, T], or at `positions` i32 [B, N] labels
+// i32 [B, N]. Negative labels, and without positions padding, do not count.
+struct MaskedLmLabels {
+  Value labels;
+  Value positions;    // may be invalid
+  Value label_total;  // f32 scalar, may be invalid
+};
+TaskOutputs masked_lm_task(const MaskedLmHead& head, Value hidden, const MaskedLmLabels& asked,
+                           Value attention_mask, const ForwardContext& context);
+
+// Dropout, then a linear layer at `scope`, on rows [B, H]: logits [B, L]. With valid labels (i32
+// [B] of a single label, else f32 [B, L]) also the task; a regression has no accuracy and no
+// predictions.
+struct ClassifierOutputs {
+  Value logits;
+  TaskOutputs task;
+};
+ClassifierOutputs classify(const Scope& scope, Value rows, Value labels, Value label_total,
+                           const ClassifierConfig& config, Initializer init,
+                           const ForwardContext& context);
+
+}  // namespace headwater

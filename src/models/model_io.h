@@ -1,0 +1,33 @@
+// What goes into and comes out of a model of any family, as values of a graph. B batch, T time, V
+// vocabulary, L labels.
+#pragma once
+
+#include "models/heads.h"
+
+namespace headwater {
+
+struct ModelInputs {
+  TokenInputs tokens;
+  // What the model is to predict; invalid: no loss. Language models: i32 [B, T], negative (-100)
+  // where nothing is asked; with label_positions i32 [B, N]. Causal ones: the ids themselves, which
+  // the model shifts. Discriminators: i32 [B, T], 1 for a replaced token. Classifiers: i32 [B], or
+  // f32 [B, L] of several labels and of regressions.
+  Value labels;
+  Value label_positions;      // masked language models, may be invalid: i32 [B, N]
+  Value next_sentence_label;  // BERT's pre-training, may be invalid: i32 [B]
+  // f32 scalars: what the losses are divided by, when this batch is a part of a larger one
+  // (gradient accumulation). Invalid: the rows that count.
+  Value label_total, next_sentence_total;
+};
+
+// Values that the architecture does not have are invalid; losses and tasks are so without labels.
+struct ModelOutputs {
+  Value hidden;                // f32 [B T, H], the states of the last layer
+  Value pooled;                // f32 [B, H], BERT's pooler
+  Value logits;                // f32 [B, T, V], [B, T] of a discriminator, [B, L] of a classifier
+  Value next_sentence_logits;  // f32 [B, 2]
+  TaskOutputs task, next_sentence;
+  Value loss;  // f32 scalar, their sum
+};
+
+}  // namespace headwater

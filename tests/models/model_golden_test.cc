@@ -1,0 +1,135 @@
+// Models of all families against transformers on recorded inputs: logits, losses and gradients
+// within 1e-5 relative (tests/golden/models/make_models.py).
+#include <nlohmann/json.hpp>
+
+#include "io/file.h"
+#include "models/model_run.h"
+
+namespace headwater {
+namespace {
+
+std::string folder_of(const std::string& name) {
+  return std::string(HW_TESTS_DIR) + "/golden/models/" + name;
+}
+
+Model read_model(const std::string& name) {
+  const std::string path = folder_of(name) + "/config.json";
+  const auto text = read_file(local_files(), path);
+  EXPECT_TRUE(text) << text.error().to_string();
+  const auto model = Model::from_hf_json(*parse_json(*text, path), path);
+  EXPECT_TRUE(model) << model.error().to_string();
+  return *model;
+}
+
+// int64 as recorded to the graph's i32; f32 stays.
+Tensor as_fed(const Tensor& tensor) {
+  if (tensor.dtype() != DType::kI64) return tensor;
+  std::vector<int32_t> values;
+  for (const int64_t v : tensor.as<int64_t>()) values.push_back(static_cast<int32_t>(v));
+  return Tensor::i32(tensor.shape(), values);
+}
+
+class ModelGolden : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    model_ = read_model(GetParam());
+    auto reference =
+        read_safetensors_map(local_files(), folder_of(GetParam()) + "/reference.safetensors");
+    ASSERT_TRUE(reference) << reference.error().to_string();
+    reference_ = std::move(*reference);
+    FedInputs fed;
+    fed.token_type_ids = reference_.contains("input/token_type_ids");
+    fed.next_sentence_label = reference_.contains("input/next_sentence_label");
+    const Shape& shape = reference_.at("input/input_ids").shape();
+    run_ = std::make_unique<ModelRun>(model_, shape[0], shape[1], fed);
+    for (const auto& [name, tensor] : reference_) {
+      if (name.starts_with("model/")) run_->set(name.substr(6), tensor);
+      if (name.starts_with("input/")) run_->feed(name.substr(6), as_fed(tensor));
+    }
+    run_->run();
+  }
+
+  // Elements per token of a tensor [B, T, ..], 0 for one that is not of tokens.
+  int64_t per_token(const Tensor& tensor) const {
+    const Shape& tokens = reference_.at("input/input_ids").shape();
+    const Shape& shape = tensor.shape();
+    const bool is_per_token = shape.size() >= 2 && shape[0] == tokens[0] && shape[1] == tokens[1];
+    return is_per_token ? tensor.size() / (tokens[0] * tokens[1]) : 0;
+  }
+
+  // Padded positions carry no meaning; the reference itself differs by 3.2e-6 between single and
+  // double precision.
+  void expect_logits(const std::string& ours, const Tensor& expected) {
+    const Tensor found = run_->fetch(ours);
+    ASSERT_EQ(found.shape(), expected.shape());
+    const auto mask = reference_.at("input/attention_mask").as<int64_t>();
+    const int64_t group = per_token(expected);
+    for (int64_t i = 0; i < expected.size(); ++i) {
+      if (group > 0 && mask[static_cast<size_t>(i / group)] == 0) continue;
+      const auto at = static_cast<size_t>(i);
+      EXPECT_NEAR(found.as<float>()[at], expected.as<float>()[at], 1e-5) << ours << " " << i;
+    }
+  }
+
+  Model model_;
+  TensorMap reference_;
+  std::unique_ptr<ModelRun> run_;
+};
+
+TEST_P(ModelGolden, ParametersAreThoseOfTheFile) {
+  std::map<std::string, Shape> ours, theirs;
+  for (const Parameter& p : run_->parameters()) ours.emplace(p.name, p.value.shape());
+  for (const auto& [name, tensor] : reference_) {
+    if (name.starts_with("model/")) theirs.emplace(name.substr(6), tensor.shape());
+  }
+  EXPECT_EQ(ours, theirs);
+  for (const auto& [alias, name] : run_->aliases()) {
+    EXPECT_TRUE(ours.contains(name)) << name;
+    EXPECT_FALSE(ours.contains(alias)) << alias;
+  }
+}
+
+TEST_P(ModelGolden, LogitsAndLoss) {
+  const float loss = reference_.at("output/loss").as<float>()[0];
+  EXPECT_NEAR(run_->scalar("loss"), loss, 1e-5 * loss);
+  for (const char* name : {"logits", "prediction_logits", "seq_relationship_logits"}) {
+    const auto expected = reference_.find(std::string("output/") + name);
+    if (expected == reference_.end()) continue;
+    const std::string ours = std::string(name) == "prediction_logits" ? "logits" : name;
+    expect_logits(ours, expected->second);
+  }
+}
+
+TEST_P(ModelGolden, Gradients) {
+  double norm = 0;
+  size_t compared = 0;
+  for (const auto& [name, expected] : reference_) {
+    if (!name.starts_with("grad/")) continue;
+    for (const float x : expected.as<float>()) norm += double{x} * x;
+  }
+  norm = std::sqrt(norm);
+  for (const auto& [name, expected] : reference_) {
+    if (!name.starts_with("grad/")) continue;
+    ++compared;
+    const Tensor found = run_->fetch(name);
+    ASSERT_EQ(found.shape(), expected.shape()) << name;
+    // A bias of the keys moves all scores of a row alike: its gradient is zero but for rounding.
+    const bool is_zero = name.ends_with("key.bias");
+    if (is_zero) {
+      for (const float x : found.as<float>()) EXPECT_LT(std::fabs(x), 1e-6 * norm) << name;
+    } else {
+      EXPECT_LT(relative_error(found.as<float>(), expected.as<float>()), 1e-5) << name;
+    }
+  }
+  EXPECT_EQ(compared, run_->parameters().size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Recorded, ModelGolden,
+                         testing::Values("bert_mlm", "bert_pretraining", "gpt2_lm",
+                                         "electra_small_disc", "electra_base_disc",
+                                         "electra_small_gen", "electra_base_gen",
+                                         "electra_seqcls_multilabel"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace headwater
