@@ -5,7 +5,7 @@ target_compile_definitions(hw_options INTERFACE HW_VERSION="${PROJECT_VERSION}")
 target_compile_options(hw_options INTERFACE
   -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual
   -Wimplicit-fallthrough -Wno-missing-field-initializers
-  -Wno-restrict  # false alarms of g++ 12 on "text" + std::string (GCC bug 105651)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # false alarms of g++ 12 on "text" + std::string (GCC bug 105651)
   # No fused multiply-adds but those that are written: the same function gives the same bits wherever
   # it is inlined.
   -ffp-contract=off
@@ -14,7 +14,7 @@ target_compile_options(hw_options INTERFACE
 if(HW_SANITIZE)
   target_compile_options(hw_options INTERFACE -fsanitize=${HW_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all
-    -Wno-maybe-uninitialized)  # false alarms of g++ 12 in <regex> once it is instrumented (GCC bug 105562)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # false alarms of g++ 12 in <regex> once it is instrumented (GCC bug 105562)
   target_link_options(hw_options INTERFACE -fsanitize=${HW_SANITIZE})
 endif()
 

@@ -1,7 +1,10 @@
 #include "checkpoints/safetensors.h"
 
 #include <algorithm>
+#include <set>
 
+#include "base/checked.h"
+#include "checkpoints/foreign_file.h"
 #include "checkpoints/safetensors_header.h"
 
 namespace headwater {
@@ -160,33 +163,51 @@ Result<TensorMap> read_safetensors_map(FileSystem& fs, const std::string& path,
   return map;
 }
 
-Result<> write_safetensors(ByteSink& sink, std::vector<TensorView> tensors,
-                           const SafetensorsMetadata& metadata) {
-  const auto key = [](const TensorView& tensor) {
-    return std::pair<int, std::string_view>(-safetensors_rank(tensor.dtype), tensor.name);
+Result<> write_safetensors(ByteSink& sink, std::vector<TensorPlan> tensors,
+                           const TensorProducer& produce, const SafetensorsMetadata& metadata) {
+  std::set<std::string_view> names;
+  for (const TensorPlan& tensor : tensors) {
+    const auto count = checked_element_count(tensor.shape);
+    const bool fits = count && checked_mul(*count, element_bytes(tensor.type)).has_value();
+    if (!fits || tensor.name == "__metadata__" || safetensors_rank(tensor.type) < 0) {
+      return fail(Code::kInvalidArgument, "tensor '{}' ({} {}) cannot be written to safetensors",
+                  tensor.name, element_name(tensor.type), shape_text(tensor.shape));
+    }
+    if (!names.insert(tensor.name).second) {
+      return fail(Code::kInvalidArgument, "tensor '{}' would be written twice", tensor.name);
+    }
+  }
+  const auto key = [](const TensorPlan& tensor) {
+    return std::pair<int, std::string_view>(-safetensors_rank(tensor.type), tensor.name);
   };
   std::sort(tensors.begin(), tensors.end(),
             [&](const auto& a, const auto& b) { return key(a) < key(b); });
-  std::vector<std::string_view> names;
-  for (const TensorView& tensor : tensors) names.push_back(tensor.name);
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) {
-    return fail(Code::kInvalidArgument, "tensor '{}' would be written twice", *twice);
-  }
+  HW_ASSIGN_OR_RETURN(const std::string header, format_safetensors_header(tensors, metadata));
+  HW_RETURN_IF_ERROR(sink.write(header));
+  for (const TensorPlan& tensor : tensors) HW_RETURN_IF_ERROR(produce(tensor, sink));
+  return {};
+}
+
+Result<> write_safetensors(ByteSink& sink, std::vector<TensorView> tensors,
+                           const SafetensorsMetadata& metadata) {
+  std::vector<TensorPlan> plans;
+  std::map<std::string_view, std::span<const uint8_t>> bytes;
   for (const TensorView& tensor : tensors) {
-    const int64_t bytes = element_count(tensor.shape) * dtype_size(tensor.dtype);
-    if (tensor.name == "__metadata__" || bytes != static_cast<int64_t>(tensor.bytes.size())) {
+    const int64_t size = element_count(tensor.shape) * dtype_size(tensor.dtype);
+    if (size != static_cast<int64_t>(tensor.bytes.size())) {
       return fail(Code::kInvalidArgument, "tensor '{}' of shape {} with {} bytes cannot be written",
                   tensor.name, shape_text(tensor.shape), tensor.bytes.size());
     }
+    plans.push_back({tensor.name, element_type(tensor.dtype), tensor.shape});
+    bytes.emplace(tensor.name, tensor.bytes);
   }
-  HW_ASSIGN_OR_RETURN(const std::string header, format_safetensors_header(tensors, metadata));
-  HW_RETURN_IF_ERROR(sink.write(header));
-  for (const TensorView& tensor : tensors) {
-    if (!tensor.bytes.empty()) HW_RETURN_IF_ERROR(sink.write(tensor.bytes));
-  }
-  return {};
+  return write_safetensors(
+      sink, std::move(plans),
+      [&](const TensorPlan& tensor, ByteSink& out) -> Result<> {
+        const auto data = bytes.find(tensor.name)->second;
+        return data.empty() ? Result<>() : out.write(data);
+      },
+      metadata);
 }
 
 Result<> write_safetensors_file(FileSystem& fs, const std::string& path,

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/tensor.h"
+#include "checkpoints/element_type.h"
 #include "io/file.h"
 
 namespace headwater {
@@ -80,10 +81,24 @@ struct TensorView {
   }
 };
 
+// What is to be written of a tensor that is not in memory yet.
+struct TensorPlan {
+  std::string name;
+  ElementType type = ElementType::kF32;
+  Shape shape;
+};
+// Writes the bytes of one tensor, all of them, to the sink.
+using TensorProducer = std::function<Result<>(const TensorPlan& tensor, ByteSink& sink)>;
+
 // Writes header and data to `sink` (and does not close it): tensors by falling alignment of their
 // element type, then by name, the header padded to 8 bytes, so that every tensor is aligned. A name
 // twice is an error. The default metadata is what transformers asks for.
 Result<> write_safetensors(ByteSink& sink, std::vector<TensorView> tensors,
+                           const SafetensorsMetadata& metadata = {{"format", "pt"}});
+// The same for tensors that are made one after the other while they are written; `produce` is asked
+// for them in the order of the file.
+Result<> write_safetensors(ByteSink& sink, std::vector<TensorPlan> tensors,
+                           const TensorProducer& produce,
                            const SafetensorsMetadata& metadata = {{"format", "pt"}});
 // Into a file that appears under its name only when complete.
 Result<> write_safetensors_file(FileSystem& fs, const std::string& path,

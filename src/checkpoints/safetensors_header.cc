@@ -14,12 +14,12 @@ namespace {
 constexpr size_t kMaxRank = 64;  // ours: a longer shape is damage, and would flood the message
 
 // Element types in the order in which the format's own writer ranks them: rising alignment.
-struct ElementType {
+struct HeaderType {
   std::string_view name;
   int64_t bytes;
   std::optional<DType> dtype;
 };
-constexpr std::array<ElementType, 17> kTypes = {{
+constexpr std::array<HeaderType, 17> kTypes = {{
     {"BOOL", 1, DType::kPred},
     {"U8", 1, DType::kU8},
     {"I8", 1, std::nullopt},
@@ -39,7 +39,7 @@ constexpr std::array<ElementType, 17> kTypes = {{
     {"U64", 8, std::nullopt},
 }};
 
-const ElementType* find_type(std::string_view name) {
+const HeaderType* find_type(std::string_view name) {
   const auto found =
       std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& t) { return t.name == name; });
   return found == kTypes.end() ? nullptr : found;
@@ -158,7 +158,7 @@ Result<TensorEntry> check_entry(std::string name, HeaderSax::Entry parsed) {
   };
   if (!parsed.type || !parsed.shape || !parsed.offsets)
     return bad("its entry must have dtype, shape and data_offsets");
-  const ElementType* type = find_type(*parsed.type);
+  const HeaderType* type = find_type(*parsed.type);
   if (type == nullptr) {
     return bad(fmt::format("unknown element type '{}'", parsed.type->substr(0, 40)));
   }
@@ -214,18 +214,18 @@ Result<SafetensorsHeader> parse_safetensors_header(std::string_view text) {
   return header;
 }
 
-Result<std::string> format_safetensors_header(const std::vector<TensorView>& tensors,
+Result<std::string> format_safetensors_header(const std::vector<TensorPlan>& tensors,
                                               const SafetensorsMetadata& metadata) {
   std::string json = "{";
   if (!metadata.empty()) json += "\"__metadata__\":" + nlohmann::json(metadata).dump();
   int64_t offset = 0;
-  for (const TensorView& tensor : tensors) {
+  for (const TensorPlan& tensor : tensors) {
     if (json.size() > 1) json += ',';
     append_json_string(json, tensor.name);
-    const auto bytes = static_cast<int64_t>(tensor.bytes.size());
+    const int64_t bytes = element_count(tensor.shape) * element_bytes(tensor.type);
     json += fmt::format(R"(:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                        kTypes[static_cast<size_t>(safetensors_rank(tensor.dtype))].name,
-                        fmt::join(tensor.shape, ","), offset, offset + bytes);
+                        safetensors_name(tensor.type), fmt::join(tensor.shape, ","), offset,
+                        offset + bytes);
     offset += bytes;
   }
   json += '}';
@@ -239,35 +239,11 @@ Result<std::string> format_safetensors_header(const std::vector<TensorView>& ten
   return out + json;
 }
 
-int safetensors_rank(DType dtype) {
-  for (size_t i = 0; i < kTypes.size(); ++i) {
-    if (kTypes[i].dtype == dtype) return static_cast<int>(i);
-  }
-  HW_CHECK(false, "element type {} has no safetensors name", dtype_name(dtype));
-  return 0;
-}
-
-ForeignFile recognise_foreign_file(std::string_view bytes) {
-  const auto starts = [&](std::string_view magic) {
-    return bytes.substr(0, magic.size()) == magic;
-  };
-  const std::string convert = "save it again as safetensors, or name the right file";
-  const std::string download = "download the file again";
-  if (starts("PK\x03\x04")) return {"a zip archive, as torch.save writes (PyTorch)", convert};
-  if (starts("version https://git-lfs")) {
-    return {"a Git LFS pointer, not the file itself", "fetch it with 'git lfs pull'"};
-  }
-  if (bytes.size() >= 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5)
-    return {"a Python pickle, as older torch.save wrote (PyTorch)", convert};
-  if (starts("\x89HDF\r\n")) return {"an HDF5 file (Keras)", convert};
-  if (starts("GGUF")) return {"a GGUF file", convert};
-  if (starts("\x1f\x8b")) return {"a gzip file", "unpack it first"};
-  if (starts("\x28\xb5\x2f\xfd")) return {"a zstd file", "unpack it first"};
-  if (starts("<")) return {"a web page", download};
-  if (starts("{")) return {"a JSON text (an index or a configuration?)", convert};
-  const bool zeros = !bytes.empty() && bytes.find_first_not_of('\0') == std::string_view::npos;
-  if (zeros) return {"all zero bytes, as an interrupted download or crash leaves", download};
-  return {};
+int safetensors_rank(ElementType type) {
+  const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& known) {
+    return known.name == safetensors_name(type);
+  });
+  return found == kTypes.end() ? -1 : static_cast<int>(found - kTypes.begin());
 }
 
 }  // namespace headwater

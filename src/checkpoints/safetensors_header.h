@@ -24,17 +24,11 @@ struct SafetensorsHeader {
 Result<SafetensorsHeader> parse_safetensors_header(std::string_view text);
 
 // Length prefix, JSON and padding for tensors in the order given.
-Result<std::string> format_safetensors_header(const std::vector<TensorView>& tensors,
+Result<std::string> format_safetensors_header(const std::vector<TensorPlan>& tensors,
                                               const SafetensorsMetadata& metadata);
 
-// Place of an element type in the order of files: falling rank.
-int safetensors_rank(DType dtype);
-
-// What a file that is not safetensors looks like from its first bytes, and what to do; empty for
-// no idea.
-struct ForeignFile {
-  std::string looks_like, hint;
-};
-ForeignFile recognise_foreign_file(std::string_view first_bytes);
+// Place of an element type in the order of files: falling rank. -1 for what the format does not
+// have.
+int safetensors_rank(ElementType type);
 
 }  // namespace headwater

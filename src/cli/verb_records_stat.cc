@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/threads.h"
+#include "cli/table.h"
 #include "cli/verb.h"
 #include "records/record_stats.h"
 
@@ -34,14 +35,6 @@ struct StatOptions {
     f("threads", threads, "threads; one file is read by one").alias("num_threads").positive();
   }
 };
-
-// 1234567 -> "1,234,567".
-std::string grouped(int64_t value) {
-  std::string text = fmt::format("{}", value);
-  for (auto i = static_cast<int64_t>(text.size()) - 3; i > (value < 0 ? 1 : 0); i -= 3)
-    text.insert(static_cast<size_t>(i), ",");
-  return text;
-}
 
 std::string row(std::string_view name, std::string_view value) {
   return fmt::format("{:<18}{}\n", name, value);

@@ -138,6 +138,11 @@ Result<std::unique_ptr<RandomAccessFile>> FaultFileSystem::open_random(const std
   return std::make_unique<Random>(*this, std::move(file), path);
 }
 
+Result<FileBytes> FaultFileSystem::map(const std::string& path) {
+  HW_RETURN_IF_ERROR(count_read(path));
+  return base_.map(path);
+}
+
 Result<std::unique_ptr<ByteSink>> FaultFileSystem::open_write(const std::string& path) {
   if (auto error = count_operation(false)) return tl::unexpected<Error>(*error);
   HW_ASSIGN_OR_RETURN(auto sink, base_.open_write(path));

@@ -26,7 +26,7 @@ class FaultFileSystem : public FileSystem {
   // The process dies in the nth operation: a write stores its first half, anything else nothing,
   // and every later call fails, reads too. What is left is seen through `base`.
   void crash_at(int64_t nth);
-  // The nth read (of a source or a random access file) fails.
+  // The nth read (of a source or a random access file, or a mapping) fails.
   void fail_read_at(int64_t nth);
   // Forgets faults and counts.
   void reset();
@@ -36,6 +36,7 @@ class FaultFileSystem : public FileSystem {
 
   Result<std::unique_ptr<ByteSource>> open_read(const std::string& path) override;
   Result<std::unique_ptr<RandomAccessFile>> open_random(const std::string& path) override;
+  Result<FileBytes> map(const std::string& path) override;
   Result<std::unique_ptr<ByteSink>> open_write(const std::string& path) override;
   Result<FileInfo> info(const std::string& path) override;
   Result<std::vector<FileInfo>> list(const std::string& directory) override;

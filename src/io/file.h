@@ -33,6 +33,25 @@ class RandomAccessFile {
   virtual Result<size_t> read_at(int64_t offset, std::span<uint8_t> out) const = 0;
 };
 
+// The bytes of a whole file, valid as long as a copy of this lives. Where a file is mapped, only
+// the pages that are looked at are read, and a file that another process shortens meanwhile ends
+// this one (SIGBUS), as with any mapping.
+class FileBytes {
+ public:
+  FileBytes() = default;
+  FileBytes(std::span<const uint8_t> bytes, std::shared_ptr<const void> owner)
+      : bytes_(bytes), owner_(std::move(owner)) {}
+  std::span<const uint8_t> bytes() const { return bytes_; }
+  std::string_view text() const {
+    return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
+  }
+  int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
+
+ private:
+  std::span<const uint8_t> bytes_;
+  std::shared_ptr<const void> owner_;
+};
+
 // Unbuffered: what write() took is visible to readers of the file. Writers of many small pieces put
 // a BufferedSink (io/buffered_sink.h) in front; AtomicFile has one.
 class ByteSink {
@@ -58,6 +77,7 @@ class FileSystem {
   virtual ~FileSystem() = default;
   virtual Result<std::unique_ptr<ByteSource>> open_read(const std::string& path) = 0;
   virtual Result<std::unique_ptr<RandomAccessFile>> open_random(const std::string& path) = 0;
+  virtual Result<FileBytes> map(const std::string& path) = 0;  // mapped where the system can
   virtual Result<std::unique_ptr<ByteSink>> open_write(const std::string& path) = 0;  // truncates
   virtual Result<FileInfo> info(const std::string& path) = 0;
   virtual Result<std::vector<FileInfo>> list(

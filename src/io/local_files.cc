@@ -1,6 +1,7 @@
 // Files of the local machine by POSIX calls: short writes continued, EINTR retried, folders synced.
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +110,22 @@ class LocalRandomFile : public RandomAccessFile {
   std::string path_;
 };
 
+Result<FileBytes> map_file(const std::string& path) {
+  HW_ASSIGN_OR_RETURN(const Descriptor file, open_existing(path));
+  struct stat status;
+  if (::fstat(file.get(), &status) != 0) return system_failure("read", path);
+  if (!S_ISREG(status.st_mode)) {
+    return fail(Code::kInvalidArgument, "cannot map {}: it is not a regular file", path);
+  }
+  const auto size = static_cast<size_t>(status.st_size);
+  if (size == 0) return FileBytes();
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (memory == MAP_FAILED) return system_failure("map", path);
+  std::shared_ptr<const void> owner(
+      memory, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
+  return FileBytes({static_cast<const uint8_t*>(memory), size}, std::move(owner));
+}
+
 class LocalSink : public ByteSink {
  public:
   LocalSink(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
@@ -143,6 +160,7 @@ class LocalFiles : public FileSystem {
     HW_ASSIGN_OR_RETURN(Descriptor file, open_existing(path));
     return std::make_unique<LocalRandomFile>(std::move(file), path);
   }
+  Result<FileBytes> map(const std::string& path) override { return map_file(path); }
   Result<std::unique_ptr<ByteSink>> open_write(const std::string& path) override {
     Descriptor file(retry(
         [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); }));

@@ -112,6 +112,15 @@ Result<std::unique_ptr<RandomAccessFile>> MemoryFileSystem::open_random(const st
   return std::make_unique<Random>(std::move(file), mutex_);
 }
 
+Result<FileBytes> MemoryFileSystem::map(const std::string& path) {
+  const std::scoped_lock lock(mutex_);
+  HW_ASSIGN_OR_RETURN(const auto file, find(path));
+  // A copy of its exact size: the file may grow, and the address sanitizer sees an overrun.
+  const auto copy =
+      std::make_shared<const std::vector<uint8_t>>(file->content.begin(), file->content.end());
+  return FileBytes(*copy, copy);
+}
+
 Result<std::unique_ptr<ByteSink>> MemoryFileSystem::open_write(const std::string& path) {
   const std::scoped_lock lock(mutex_);
   const std::string normal = normal_path(path);

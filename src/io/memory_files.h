@@ -14,6 +14,7 @@ class MemoryFileSystem : public FileSystem {
  public:
   Result<std::unique_ptr<ByteSource>> open_read(const std::string& path) override;
   Result<std::unique_ptr<RandomAccessFile>> open_random(const std::string& path) override;
+  Result<FileBytes> map(const std::string& path) override;
   Result<std::unique_ptr<ByteSink>> open_write(const std::string& path) override;
   Result<FileInfo> info(const std::string& path) override;
   Result<std::vector<FileInfo>> list(const std::string& directory) override;

@@ -109,6 +109,22 @@ TEST_F(LocalFilesTest, ReadsAtOffsetsFromThreads) {
   EXPECT_EQ(*(*file)->read_at(int64_t{1} << 40, {&byte, 1}), 0u);
 }
 
+TEST_F(LocalFilesTest, MapsWholeFiles) {
+  const std::string content = std::string(10000, 'x') + "end";
+  ASSERT_TRUE(write_file_atomic(fs_, path("f"), content));
+  Result<FileBytes> file = fs_.map(path("f"));
+  ASSERT_TRUE(file);
+  const FileBytes copy = *file;
+  *file = FileBytes();
+  ASSERT_TRUE(fs_.remove(path("f")));  // the bytes outlive the name
+  EXPECT_EQ(copy.text(), content);
+  ASSERT_TRUE(write_file_atomic(fs_, path("empty"), ""));
+  EXPECT_EQ(fs_.map(path("empty"))->size(), 0);
+  EXPECT_EQ(fs_.map(path("none")).error().code, Code::kNotFound);
+  EXPECT_NE(fs_.map("/dev/null").error().to_string().find("not a regular file"), std::string::npos);
+  EXPECT_FALSE(fs_.map(root_));
+}
+
 TEST_F(LocalFilesTest, ErrorsSayWhatAndWhere) {
   const auto missing = read_file(fs_, path("none"));
   ASSERT_FALSE(missing);
