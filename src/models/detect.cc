@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <map>
 #include <nlohmann/json.hpp>
 
 namespace headwater {
@@ -81,9 +80,6 @@ DetectedCheckpoint classify(const Candidate& candidate, std::span<const NamedSha
   return checkpoint;
 }
 
-// Parameters of a checkpoint by canonical name, without a network's scope.
-using Found = std::map<std::string, const DetectedTensor*, std::less<>>;
-
 // A size read from one axis of a tensor.
 struct Measure {
   std::string_view key, tensor;
@@ -129,7 +125,7 @@ struct LastLayer {
   int64_t number = -1;
   const DetectedTensor* tensor = nullptr;
 };
-LastLayer last_layer(const Found& found, std::string_view prefix) {
+LastLayer last_layer(const NetworkTensors& found, std::string_view prefix) {
   LastLayer last;
   for (auto it = found.lower_bound(prefix); it != found.end() && it->first.starts_with(prefix);
        ++it) {
@@ -142,8 +138,8 @@ LastLayer last_layer(const Found& found, std::string_view prefix) {
   return last;
 }
 
-Result<SizeEvidence> measure(const Found& found, std::string_view key, std::string_view name,
-                             size_t axis, std::string_view where) {
+Result<SizeEvidence> measure(const NetworkTensors& found, std::string_view key,
+                             std::string_view name, size_t axis, std::string_view where) {
   const auto it = found.find(name);
   if (it == found.end())
     return fail(Code::kNotFound, "{} lacks {}, which shows {}", where, name, key);
@@ -158,7 +154,7 @@ Result<SizeEvidence> measure(const Found& found, std::string_view key, std::stri
 int64_t assumed_heads(int64_t width) { return width % kHeadSize == 0 ? width / kHeadSize : 1; }
 
 Result<DetectedNetwork> read_network(Architecture architecture, std::string scope,
-                                     const Found& found, std::string_view where) {
+                                     const NetworkTensors& found, std::string_view where) {
   const FamilyWords words = words_of(architecture);
   DetectedNetwork network{std::move(scope), {}, true, {}};
   Json config = Json::object();
@@ -193,7 +189,7 @@ Result<DetectedNetwork> read_network(Architecture architecture, std::string scop
   return network;
 }
 
-Architecture bert_architecture(const Found& found) {
+Architecture bert_architecture(const NetworkTensors& found) {
   if (found.contains("cls.seq_relationship.weight")) return Architecture::kBertForPreTraining;
   if (found.contains("cls.predictions.transform.dense.weight"))
     return Architecture::kBertForMaskedLM;
@@ -201,52 +197,30 @@ Architecture bert_architecture(const Found& found) {
   return Architecture::kBertModel;
 }
 
-Found parameters_of(const DetectedCheckpoint& checkpoint) {
-  Found found;
+NetworkTensors parameters_of(const DetectedCheckpoint& checkpoint) {
+  NetworkTensors found;
   for (const DetectedTensor& tensor : checkpoint.tensors) {
     if (tensor.role == Role::kParameter) found.emplace(tensor.canonical, &tensor);
   }
   return found;
 }
 
-// A network of the pair: what stands under its scope, and what it shares with the other where it
-// has no tables or no encoder of its own.
-Found network_parameters(const Found& pair, std::string_view scope, std::string_view other) {
-  const auto has = [&](std::string_view part) {
-    const std::string prefix = std::string(scope).append(part);
-    const auto it = pair.lower_bound(prefix);
-    return it != pair.end() && it->first.starts_with(prefix);
-  };
-  const bool own_tables = has("electra.embeddings."), own_encoder = has("electra.encoder.");
-  Found found;
-  for (const auto& [name, tensor] : pair) {
-    if (name.starts_with(scope)) found.emplace(name.substr(scope.size()), tensor);
-    if (!name.starts_with(other)) continue;
-    const std::string_view rest = std::string_view(name).substr(other.size());
-    const bool shared = rest.starts_with("electra.embeddings.")
-                            ? !own_tables
-                            : rest.starts_with("electra.") && !own_encoder;
-    if (shared) found.emplace(rest, tensor);
-  }
-  return found;
-}
-
 Result<> read_pair(DetectedCheckpoint& checkpoint, std::string_view where) {
-  const Found pair = parameters_of(checkpoint);
+  const NetworkTensors pair = parameters_of(checkpoint);
   struct Side {
-    const char *scope, *other, *head;
+    const char *scope, *head;
     Architecture architecture;
   };
   constexpr Side kSides[] = {
-      {"discriminator.", "generator.", "discriminator.discriminator_predictions.dense.weight",
+      {"discriminator.", "discriminator.discriminator_predictions.dense.weight",
        Architecture::kElectraForPreTraining},
-      {"generator.", "discriminator.", "generator.generator_predictions.dense.weight",
+      {"generator.", "generator.generator_predictions.dense.weight",
        Architecture::kElectraForMaskedLM}};
   for (const Side& side : kSides) {
     if (!pair.contains(side.head)) continue;
     HW_ASSIGN_OR_RETURN(DetectedNetwork network,
                         read_network(side.architecture, side.scope,
-                                     network_parameters(pair, side.scope, side.other), where));
+                                     network_tensors(checkpoint, side.scope), where));
     checkpoint.networks.push_back(std::move(network));
   }
   if (!checkpoint.networks.empty()) return {};
@@ -255,7 +229,7 @@ Result<> read_pair(DetectedCheckpoint& checkpoint, std::string_view where) {
 
 Result<> read_networks(DetectedCheckpoint& checkpoint, std::string_view where) {
   if (checkpoint.family == NameFamily::kElectraPair) return read_pair(checkpoint, where);
-  const Found found = parameters_of(checkpoint);
+  const NetworkTensors found = parameters_of(checkpoint);
   Architecture architecture = Architecture::kGpt2LMHeadModel;
   switch (checkpoint.family) {
     case NameFamily::kElectraDiscriminator:
@@ -315,6 +289,29 @@ Result<DetectedCheckpoint> detect_checkpoint(std::span<const NamedShape> tensors
   }
   HW_RETURN_IF_ERROR(read_networks(best, where));
   return best;
+}
+
+NetworkTensors network_tensors(const DetectedCheckpoint& checkpoint, std::string_view scope) {
+  const NetworkTensors all = parameters_of(checkpoint);
+  if (scope.empty()) return all;
+  const std::string_view other = scope == "generator." ? "discriminator." : "generator.";
+  const auto has = [&](std::string_view part) {
+    const std::string prefix = std::string(scope).append(part);
+    const auto it = all.lower_bound(prefix);
+    return it != all.end() && it->first.starts_with(prefix);
+  };
+  const bool own_tables = has("electra.embeddings."), own_encoder = has("electra.encoder.");
+  NetworkTensors found;
+  for (const auto& [name, tensor] : all) {
+    if (name.starts_with(scope)) found.emplace(name.substr(scope.size()), tensor);
+    if (!name.starts_with(other)) continue;
+    const std::string_view rest = std::string_view(name).substr(other.size());
+    const bool shared = rest.starts_with("electra.embeddings.")
+                            ? !own_tables
+                            : rest.starts_with("electra.") && !own_encoder;
+    if (shared) found.emplace(rest, tensor);
+  }
+  return found;
 }
 
 Result<Model> reconcile(const DetectedNetwork& network, const Json& config_json,

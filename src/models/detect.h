@@ -7,6 +7,7 @@
 // see, by parameter_types(). Nothing here reads a file or looks at values.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +67,11 @@ struct DetectedCheckpoint {
 // `where` (a file) goes into errors.
 Result<DetectedCheckpoint> detect_checkpoint(std::span<const NamedShape> tensors,
                                              std::string_view where);
+
+// The parameters of one network by their names in its model (parameter_types()), scope taken off.
+// What the networks of a pair share stands in both: the generator's tables, or a whole encoder.
+using NetworkTensors = std::map<std::string, const DetectedTensor*, std::less<>>;
+NetworkTensors network_tensors(const DetectedCheckpoint& checkpoint, std::string_view scope);
 
 // The model of a config.json, checked against what was seen: an error names every size that
 // differs, with the tensor that shows it.

@@ -112,6 +112,17 @@ Model without_other_keys(Model model) {
   return model;
 }
 
+// Every parameter of the model is there, in its shape, and nothing else.
+void expect_whole(const DetectedCheckpoint& found, const DetectedNetwork& network) {
+  const NetworkTensors tensors = network_tensors(found, network.scope);
+  const auto types = parameter_types(network.model);
+  EXPECT_EQ(tensors.size(), types->parameters.size());
+  for (const ParameterType& p : types->parameters) {
+    ASSERT_TRUE(tensors.contains(p.name)) << p.name;
+    EXPECT_EQ(tensors.find(p.name)->second->shape, p.type.shape) << p.name;
+  }
+}
+
 TEST(Detect, EveryModelInEveryDialect) {
   for (const Model& model : single_models()) {
     for (const Dialect dialect : {Dialect::kTensorFlow, Dialect::kHuggingFace}) {
@@ -128,6 +139,7 @@ TEST(Detect, EveryModelInEveryDialect) {
       ASSERT_EQ(found.networks.size(), 1u);
       EXPECT_EQ(without_other_keys(found.networks[0].model), model);
       EXPECT_TRUE(found.networks[0].heads_assumed);
+      expect_whole(found, found.networks[0]);
       for (size_t i = 0; i < tensors.size(); ++i) {
         EXPECT_EQ(found.tensors[i].name, tensors[i].name);
         EXPECT_EQ(found.tensors[i].role, Role::kParameter);
@@ -199,8 +211,25 @@ TEST(Detect, ThePair) {
       EXPECT_EQ(found.networks[1].scope, "generator.");
       EXPECT_EQ(without_other_keys(found.networks[1].model),
                 (Model{Architecture::kElectraForMaskedLM, gen, {}}));
+      for (const DetectedNetwork& network : found.networks) expect_whole(found, network);
     }
   }
+}
+
+// KoELECTRA-Base v3 as its checkpoint has it: 400 variables of 122,830,009 values.
+TEST(Detect, KoElectraBase) {
+  ElectraConfig disc = electra(768, 768, 12), gen = electra(768, 256, 12);
+  disc.vocab_size = gen.vocab_size = 35000;
+  auto tensors = pair_tensors(disc, gen, Dialect::kTensorFlow, false);
+  std::erase_if(tensors, [](const NamedShape& t) { return t.name.find("/adam_") != t.name.npos; });
+  int64_t values = 0;
+  for (const NamedShape& tensor : tensors) values += element_count(tensor.shape);
+  EXPECT_EQ(tensors.size(), 400u);
+  EXPECT_EQ(values, 122830009);
+  const DetectedCheckpoint found = detect(tensors);
+  ASSERT_EQ(found.networks.size(), 2u);
+  EXPECT_EQ(std::get<ElectraConfig>(found.networks[0].model.config).num_attention_heads, 12);
+  EXPECT_EQ(std::get<ElectraConfig>(found.networks[1].model.config).num_attention_heads, 4);
 }
 
 // A masked language model trained by google's ELECTRA: the encoder is under electra/, the head is

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/threads.h"
 #include "base/threefry.h"
 #include "checkpoints/safetensors.h"
 #include "executors/executor.h"
@@ -30,6 +31,7 @@ class ModelRun {
  public:
   ModelRun(const Model& model, int64_t batch, int64_t time, const FedInputs& fed = {})
       : model_(model), tree_(graph_) {
+    set_num_threads(1);  // tests run beside each other, and these models are tiny
     ForwardContext context;
     context.key = graph_.input("key", {DType::kU32, {2}});
     context.training = fed.training;
