@@ -148,11 +148,12 @@ class PretrainPipeline::Producer {
         return stopping_ || static_cast<int64_t>(queue_.size()) < options_.prefetch_batches;
       });
       if (stopping_) return;
-      if (batch) queue_.push_back(*std::move(batch));
-      else error_ = std::move(batch).error();
+      const bool ended = !batch;
+      if (ended) error_ = std::move(batch).error();
+      else queue_.push_back(*std::move(batch));
       lock.unlock();
       changed_.notify_all();
-      if (!batch) return;
+      if (ended) return;
     }
   }
 

@@ -17,23 +17,23 @@ constexpr int64_t kTooManyLayers = 1 << 20;  // for any configuration
 constexpr std::array kSteps = {"global_step", "beta1_power", "beta2_power"};
 
 struct Candidate {
-  Dialect dialect;
+  NameDialect dialect;
   NameFamily family;
 };
 // Of candidates that know equally many names the first is taken: one network before the pair.
 constexpr std::array kCandidates = {
-    Candidate{Dialect::kTensorFlow, NameFamily::kElectraDiscriminator},
-    Candidate{Dialect::kTensorFlow, NameFamily::kElectraGenerator},
-    Candidate{Dialect::kTensorFlow, NameFamily::kElectraClassifier},
-    Candidate{Dialect::kTensorFlow, NameFamily::kElectraPair},
-    Candidate{Dialect::kTensorFlow, NameFamily::kBert},
-    Candidate{Dialect::kTensorFlow, NameFamily::kGpt2},
-    Candidate{Dialect::kNative, NameFamily::kElectraPair},
-    Candidate{Dialect::kHuggingFace, NameFamily::kElectraDiscriminator},
-    Candidate{Dialect::kHuggingFace, NameFamily::kElectraGenerator},
-    Candidate{Dialect::kHuggingFace, NameFamily::kElectraClassifier},
-    Candidate{Dialect::kHuggingFace, NameFamily::kBert},
-    Candidate{Dialect::kHuggingFace, NameFamily::kGpt2},
+    Candidate{NameDialect::kTensorFlow, NameFamily::kElectraDiscriminator},
+    Candidate{NameDialect::kTensorFlow, NameFamily::kElectraGenerator},
+    Candidate{NameDialect::kTensorFlow, NameFamily::kElectraClassifier},
+    Candidate{NameDialect::kTensorFlow, NameFamily::kElectraPair},
+    Candidate{NameDialect::kTensorFlow, NameFamily::kBert},
+    Candidate{NameDialect::kTensorFlow, NameFamily::kGpt2},
+    Candidate{NameDialect::kNative, NameFamily::kElectraPair},
+    Candidate{NameDialect::kHuggingFace, NameFamily::kElectraDiscriminator},
+    Candidate{NameDialect::kHuggingFace, NameFamily::kElectraGenerator},
+    Candidate{NameDialect::kHuggingFace, NameFamily::kElectraClassifier},
+    Candidate{NameDialect::kHuggingFace, NameFamily::kBert},
+    Candidate{NameDialect::kHuggingFace, NameFamily::kGpt2},
 };
 
 bool is_moment(std::string_view canonical) { return canonical.find('#') != std::string::npos; }
@@ -71,8 +71,9 @@ DetectedCheckpoint classify(const Candidate& candidate, std::span<const NamedSha
   const NameRules rules(candidate.family);
   DetectedCheckpoint checkpoint{candidate.dialect, candidate.family, {}, {}, {}};
   for (const NamedShape& named : tensors) {
-    DetectedTensor tensor = candidate.dialect == Dialect::kTensorFlow ? classify_tf(rules, named)
-                                                                      : classify_hf(rules, named);
+    DetectedTensor tensor = candidate.dialect == NameDialect::kTensorFlow
+                                ? classify_tf(rules, named)
+                                : classify_hf(rules, named);
     if (tensor.role == Role::kMoment)
       checkpoint.slots = tensor.tf.slots.value_or(SlotStyle::kAdamWeightDecay);
     checkpoint.tensors.push_back(std::move(tensor));
@@ -250,11 +251,11 @@ Result<> read_networks(DetectedCheckpoint& checkpoint, std::string_view where) {
 
 }  // namespace
 
-std::string_view dialect_name(Dialect dialect) {
+std::string_view dialect_name(NameDialect dialect) {
   switch (dialect) {
-    case Dialect::kTensorFlow: return "TensorFlow";
-    case Dialect::kHuggingFace: return "Hugging Face";
-    case Dialect::kNative: break;
+    case NameDialect::kTensorFlow: return "TensorFlow";
+    case NameDialect::kHuggingFace: return "Hugging Face";
+    case NameDialect::kNative: break;
   }
   return "native";
 }

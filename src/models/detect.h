@@ -23,12 +23,12 @@ struct NamedShape {
   Shape shape;
 };
 
-enum class Dialect {
+enum class NameDialect {
   kTensorFlow,   // google's and OpenAI's variable names
   kHuggingFace,  // one model; our own state of one model has these names, too
   kNative,       // the ELECTRA pair under its two scopes
 };
-std::string_view dialect_name(Dialect dialect);
+std::string_view dialect_name(NameDialect dialect);
 
 // What a tensor of the checkpoint is.
 struct DetectedTensor {
@@ -56,7 +56,7 @@ struct DetectedNetwork {
 };
 
 struct DetectedCheckpoint {
-  Dialect dialect = Dialect::kHuggingFace;
+  NameDialect dialect = NameDialect::kHuggingFace;
   NameFamily family = NameFamily::kBert;
   std::vector<DetectedNetwork> networks;     // of the pair up to two
   std::vector<DetectedTensor> tensors;       // as given

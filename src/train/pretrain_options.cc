@@ -40,6 +40,14 @@ void PretrainOptions::describe_data(Fields& f) {
     "when a run that goes on finds no Adam moments: a second warm-up, or bias-corrected steps")
       .one_of({"rewarm", "bias-correct"});
   f("rewarm_steps", rewarm_steps, "length of that warm-up").range(1, kMostSteps);
+  f("missing_generator", missing_generator,
+    "when --init-checkpoint has a discriminator only: train a generator first, with the shared "
+    "embeddings frozen, until its held-out loss is flat; begin with a random one; or take that of "
+    "another checkpoint")
+      .value_name("train|random|PATH");
+  f("generator_steps", generator_steps,
+    "longest training of a missing generator; auto: a tenth of the run, at least 1000")
+      .range(1, kMostSteps);
 }
 
 void PretrainOptions::describe_recipe(Fields& f) {

@@ -36,6 +36,8 @@ struct PretrainOptions {
   std::optional<double> start_learning_rate;
   std::string missing_slots = "rewarm";
   int64_t rewarm_steps = 1000;
+  std::string missing_generator = "train";  // or "random", or a checkpoint that has one
+  std::optional<int64_t> generator_steps;   // of that training
   // Recipe.
   std::optional<std::string> preset;
   std::string hparams;
@@ -91,6 +93,9 @@ struct PretrainOptions {
   // num_train_steps, or extra_steps more. An end that is not after the start is an error that does
   // the arithmetic.
   Result<Schedule> schedule(int64_t begin) const;
+  // The options of the training of a generator that init_checkpoint lacks, before a run over
+  // `schedule`: the generator alone, under <output_dir>/generator.
+  PretrainOptions generator_phase(const Schedule& schedule, int64_t begin) const;
   // What bounds the first updates of a run that begins at `begin` without moments: nothing where
   // the schedule's own warm-up does.
   Restart restart(int64_t begin) const;

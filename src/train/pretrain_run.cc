@@ -1,5 +1,6 @@
 #include "train/pretrain_run.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -12,19 +13,27 @@
 #include "train/run_inputs.h"
 #include "train/run_reporter.h"
 #include "train/schedule.h"
+#include "train/start_weights.h"
 
 namespace headwater {
 namespace {
 
+// The training of a missing generator is a run of its own before the run.
+struct GeneratorPhase {
+  int64_t source_step = 0;  // that the checkpoint with the discriminator had reached
+};
+
 class PretrainRun {
  public:
-  PretrainRun(const PretrainOptions& options, const Fields& fields)
-      : options_(options), fields_(fields), fs_(local_files()) {}
+  PretrainRun(const PretrainOptions& options, const Fields& fields,
+              std::optional<GeneratorPhase> phase = std::nullopt)
+      : options_(options), fields_(fields), phase_(phase), fs_(local_files()) {}
 
   Result<int> run() {
     HW_RETURN_IF_ERROR(open_inputs());
     HW_RETURN_IF_ERROR(open_trainer());
     HW_RETURN_IF_ERROR(find_start());
+    if (stopped_ != 0) return stopped_;
     HW_RETURN_IF_ERROR(open_data());
     HW_RETURN_IF_ERROR(open_directory());
     describe_run();
@@ -36,13 +45,16 @@ class PretrainRun {
 
  private:
   Result<> open_inputs() {
-    for (const std::string& note : options_.notes(fields_)) log_info("note: {}", note);
+    if (!phase_) {
+      for (const std::string& note : options_.notes(fields_)) log_info("note: {}", note);
+    }
     HW_ASSIGN_OR_RETURN(inputs_, RunInputs::open(fs_, options_));
     return {};
   }
 
   Result<> open_trainer() {
     TrainerOptions trainer = trainer_options(options_, inputs_->configs);
+    trainer.freeze_tables = phase_.has_value();
     HW_ASSIGN_OR_RETURN(auto executor, Executor::open("cpu"));
     HW_ASSIGN_OR_RETURN(trainer_, Trainer::create(trainer, std::move(executor)));
     return {};
@@ -52,6 +64,10 @@ class PretrainRun {
   Result<> find_start() {
     const auto latest = latest_checkpoint(fs_, options_.output_dir);
     if (!latest && latest.error().code != Code::kNotFound) return in_context(latest.error(), "run");
+    if (options_.resume && !latest && !phase_) {
+      if (latest_checkpoint(fs_, options_.generator_phase({}, 0).output_dir))
+        return after_generator_phase(/*resume=*/true, 0);
+    }
     if (options_.resume) return resume(latest);
     if (latest) {
       return fail_hint(
@@ -70,16 +86,71 @@ class PretrainRun {
   }
 
   Result<> start_from_weights() {
-    HW_ASSIGN_OR_RETURN(const std::string path, find_checkpoint(fs_, options_.init_checkpoint));
-    HW_ASSIGN_OR_RETURN(const TrainState state, load_checkpoint(fs_, path));
-    HW_RETURN_IF_ERROR(check_same_vocabulary(state.meta, path));
-    slots_missing_ = state.slots.empty();
-    HW_RETURN_IF_ERROR(trainer_->load(state, /*with_slots=*/!slots_missing_, path));
-    begin_ = options_.first_step(state.step);
-    origin_ =
-        fmt::format("{} of {} at step {}", slots_missing_ ? "weights" : "weights and Adam moments",
-                    path, state.step);
+    const std::string& path = options_.init_checkpoint;
+    const bool one_encoder = !options_.electra_objective || !options_.untied_generator;
+    HW_ASSIGN_OR_RETURN(StartWeights start,
+                        read_start_weights(fs_, path, trainer_->parameters(), one_encoder));
+    if (start.state.meta != "{}") HW_RETURN_IF_ERROR(check_same_vocabulary(start.state.meta, path));
+    if (start.generator_missing && options_.missing_generator != "train" &&
+        options_.missing_generator != "random") {
+      HW_RETURN_IF_ERROR(add_generator(fs_, options_.missing_generator, start));
+    }
+    HW_ASSIGN_OR_RETURN(const FitReport fit, trainer_->load_fitting(start.state, start.has_slots));
+    if (!fit.mismatched.empty() || (fit.matched == 0)) {
+      return fail_hint(
+          Code::kFailedPrecondition,
+          "give the sizes with which the checkpoint was trained, or another checkpoint",
+          "{} does not fit the model: {}", path, fit.to_string());
+    }
+    slots_missing_ = !start.has_slots;
+    begin_ = options_.first_step(start.state.step);
+    origin_ = fmt::format("{}, {}", start.origin,
+                          start.has_slots ? "with Adam's moments" : "without Adam's moments");
+    start_report_ = start_report(fit);
+    for (const std::string& note : start.notes) log_info("note: {}", note);
+    log_info("{}: {}", path, start_report_);
+    if (!start.generator_missing || options_.missing_generator != "train") return {};
+    log_info("note: {} has no generator: one is trained first (--missing-generator)", path);
+    return after_generator_phase(/*resume=*/false, start.state.step);
+  }
+
+  // Trains the missing generator, or with `resume` goes on with it, and takes the result as the
+  // start.
+  Result<> after_generator_phase(bool resume, int64_t source_step) {
+    const std::string directory = options_.generator_phase({}, 0).output_dir;
+    bool trained = false;
+    if (resume) {
+      HW_ASSIGN_OR_RETURN(const Json meta, latest_meta(directory));
+      source_step = saved_number(meta, "source_step");
+      trained = saved_flag(meta, "generator_trained");
+    }
+    begin_ = options_.first_step(source_step);
+    HW_ASSIGN_OR_RETURN(const Schedule schedule, options_.schedule(begin_));
+    PretrainOptions options = options_.generator_phase(schedule, begin_);
+    options.resume = resume;
+    trainer_.reset();  // its memory
+    if (!trained) {
+      HW_ASSIGN_OR_RETURN(stopped_,
+                          PretrainRun(options, fields_, GeneratorPhase{source_step}).run());
+      if (stopped_ != 0) return {};
+    }
+    HW_ASSIGN_OR_RETURN(const CheckpointPlace place, latest_checkpoint(fs_, directory));
+    HW_ASSIGN_OR_RETURN(const TrainState state, load_checkpoint(fs_, place.path, LoadSlots::kNo));
+    HW_RETURN_IF_ERROR(open_trainer());
+    HW_RETURN_IF_ERROR(trainer_->load(state, /*with_slots=*/false, place.path));
+    slots_missing_ = true;
+    origin_ += fmt::format(", generator trained in {}", place.path);
+    first_ = begin_;
+    schedule_ = schedule;
+    schedule_.restart = options_.restart(begin_);
     return {};
+  }
+
+  Result<Json> latest_meta(const std::string& directory) const {
+    HW_ASSIGN_OR_RETURN(const CheckpointPlace place, latest_checkpoint(fs_, directory));
+    HW_ASSIGN_OR_RETURN(const CheckpointManifest manifest,
+                        read_checkpoint_manifest(fs_, place.path));
+    return parse_json(manifest.meta, place.path);
   }
 
   Result<> resume(const Result<CheckpointPlace>& latest) {
@@ -95,11 +166,18 @@ class PretrainRun {
     HW_RETURN_IF_ERROR(check_same_vocabulary(state.meta, latest->path));
     HW_RETURN_IF_ERROR(trainer_->load(state, /*with_slots=*/true, latest->path));
     HW_ASSIGN_OR_RETURN(saved_meta_, parse_json(state.meta, latest->path));
+    resumed_ = true;
     first_ = state.step;
-    begin_ = saved_start_step(*saved_meta_);
+    if (const auto losses = saved_meta_->find("heldout_losses"); losses != saved_meta_->end()) {
+      for (const Json& loss : *losses) {
+        if (loss.is_number()) heldout_losses_.push_back(loss.get<double>());
+      }
+    }
+    if (phase_) phase_->source_step = saved_number(*saved_meta_, "source_step");
+    begin_ = saved_number(*saved_meta_, "start_step");
     origin_ = fmt::format("resumed from {}", latest->path);
     HW_ASSIGN_OR_RETURN(schedule_, options_.schedule(begin_));
-    slots_missing_ = saved_slots_missing(*saved_meta_);
+    slots_missing_ = saved_flag(*saved_meta_, "slots_missing");
     if (slots_missing_) schedule_.restart = options_.restart(begin_);
     if (schedule_.total_steps <= first_) {
       return fail_hint(Code::kFailedPrecondition, "raise --num-train-steps to go on",
@@ -142,7 +220,7 @@ class PretrainRun {
   Result<> open_directory() {
     HW_RETURN_IF_ERROR(fs_.make_directories(options_.output_dir));
     std::optional<int64_t> resume_step;
-    if (options_.resume) resume_step = first_;
+    if (resumed_) resume_step = first_;
     HW_RETURN_IF_ERROR(write_file_atomic(fs_, join_path(options_.output_dir, "run.json"),
                                          dump_json(meta(), 2) + "\n"));
     std::string tokens;
@@ -155,11 +233,14 @@ class PretrainRun {
 
   // What a checkpoint knows besides its tensors.
   Json meta() const {
-    Json meta = {{"version", HW_VERSION},
-                 {"start_step", begin_},
-                 {"slots_missing", slots_missing_},
-                 {"options", fields_.to_json()},
-                 {"data", data_->fingerprint()}};
+    Json meta = {{"version", HW_VERSION},           {"start_step", begin_},
+                 {"slots_missing", slots_missing_}, {"start_report", start_report_},
+                 {"options", fields_.to_json()},    {"data", data_->fingerprint()}};
+    if (phase_) {
+      meta["source_step"] = phase_->source_step;
+      meta["heldout_losses"] = heldout_losses_;
+      meta["generator_trained"] = is_flat() || done_ == schedule_.total_steps;
+    }
     ExportMeta exported;
     exported.generator = inputs_->configs.generator;
     if (options_.electra_objective) exported.discriminator = inputs_->configs.discriminator;
@@ -188,7 +269,7 @@ class PretrainRun {
 
   // Unigram and bigram models of the same tokens, judged on the held-out part.
   Result<> report_baselines() {
-    if (!evaluates() || options_.resume) return {};
+    if (!evaluates() || resumed_) return {};
     TokenBaselines baselines(inputs_->configs.generator.vocab_size, inputs_->specials);
     PipelineOptions pipeline = pipeline_options(options_, inputs_->configs);
     pipeline.shuffle = false;
@@ -222,24 +303,41 @@ class PretrainRun {
                                     {"bigram_accuracy", scores.bigram_accuracy}});
   }
 
+  // Whether the held-out loss has stopped falling: the best of the last three evaluations is not
+  // half a percent under the best before them.
+  bool is_flat() const {
+    constexpr size_t kLast = 3;
+    if (heldout_losses_.size() <= kLast) return false;
+    const auto middle = heldout_losses_.end() - kLast;
+    return *std::min_element(middle, heldout_losses_.end()) >
+           0.995 * *std::min_element(heldout_losses_.begin(), middle);
+  }
+
   Result<int> train() {
     const int64_t final_step = schedule_.total_steps;
-    if (!options_.resume) HW_RETURN_IF_ERROR(evaluate(first_));
+    if (!resumed_) HW_RETURN_IF_ERROR(evaluate(first_));
     ElectraMetrics metrics;
     for (int64_t step = first_; step < final_step; ++step) {
       HW_RETURN_IF_ERROR(train_one(step, schedule_.rate(step), metrics));
       const int64_t done = step + 1;
       const int stop = StopSignal::number();
-      const bool last = done == final_step || stop != 0;
+      bool last = done == final_step || stop != 0;
       if (last || done % options_.log_steps == 0) HW_RETURN_IF_ERROR(reporter_->report(metrics));
       if (stop == 0 && (done == final_step || is_multiple(done, options_.eval_steps))) {
         HW_RETURN_IF_ERROR(evaluate(done));
       }
+      done_ = done;
+      const bool flat = phase_ && is_flat();
+      last = last || flat;
       if (last || done % options_.save_checkpoints_steps == 0) HW_RETURN_IF_ERROR(save(done));
       if (stop != 0) {
         reporter_->say(
             fmt::format("stopped by signal {} after step {}; go on with --resume", stop, done));
         return 128 + stop;
+      }
+      if (flat) {
+        reporter_->say(fmt::format("the generator's held-out loss is flat after {} steps", done));
+        return 0;
       }
     }
     reporter_->say(fmt::format("done: step {}, {}", final_step, options_.output_dir));
@@ -293,7 +391,11 @@ class PretrainRun {
       progress.update(i + 1);
     }
     progress.finish();
-    return reporter_->report_split(step, "heldout", metrics.values());
+    const MetricValues values = metrics.values();
+    for (const auto& [name, value] : values) {
+      if (name == "masked_lm_loss") heldout_losses_.push_back(value);
+    }
+    return reporter_->report_split(step, "heldout", values);
   }
 
   Result<> save(int64_t step) {
@@ -306,6 +408,7 @@ class PretrainRun {
 
   const PretrainOptions& options_;
   const Fields& fields_;
+  std::optional<GeneratorPhase> phase_;
   FileSystem& fs_;
   StopSignal signals_;
   std::optional<RunInputs> inputs_;
@@ -313,11 +416,15 @@ class PretrainRun {
   std::unique_ptr<PretrainPipeline> data_;
   std::unique_ptr<RunReporter> reporter_;
   std::optional<Json> saved_meta_;  // of the checkpoint that is resumed
-  std::string origin_ = "fresh weights";
-  int64_t begin_ = 0;           // the step at which the run began, before any resuming
-  int64_t first_ = 0;           // of this process
-  Schedule schedule_;           // its total_steps is the last step
-  bool slots_missing_ = false;  // the run began from weights without Adam moments
+  std::string origin_ = "fresh weights", start_report_;
+  int64_t begin_ = 0;  // the step at which the run began, before any resuming
+  int64_t first_ = 0;  // of this process
+  Schedule schedule_;  // its total_steps is the last step
+  bool resumed_ = false;
+  std::vector<double> heldout_losses_;  // of the generator, at each evaluation
+  int64_t done_ = 0;                    // steps
+  int stopped_ = 0;                     // exit code of a generator phase that did not end
+  bool slots_missing_ = false;          // the run began from weights without Adam moments
 };
 
 }  // namespace

@@ -1,4 +1,7 @@
 // Where a run begins and ends, and the rates in between.
+#include <algorithm>
+
+#include "io/file.h"
 #include "train/pretrain_options.h"
 
 namespace headwater {
@@ -27,6 +30,21 @@ Result<Schedule> PretrainOptions::schedule(int64_t begin) const {
                   begin, learning_rate, begin),
       "num_train_steps is {}, but the run starts at step {}: nothing is left to train",
       num_train_steps, begin);
+}
+
+PretrainOptions PretrainOptions::generator_phase(const Schedule& schedule, int64_t begin) const {
+  PretrainOptions phase = *this;
+  const int64_t steps =
+      generator_steps.value_or(std::max<int64_t>(1000, (schedule.total_steps - begin) / 10));
+  phase.output_dir = join_path(output_dir, "generator");
+  phase.num_train_steps = phase.generator_warmup_steps = steps;
+  phase.num_warmup_steps = std::min(num_warmup_steps, steps / 10);
+  phase.missing_generator = "random";
+  phase.start_step.reset();
+  phase.extra_steps.reset();
+  phase.continue_schedule.reset();
+  phase.start_learning_rate.reset();
+  return phase;
 }
 
 Restart PretrainOptions::restart(int64_t begin) const {

@@ -109,14 +109,14 @@ PipelineOptions pipeline_options(const PretrainOptions& options, const ElectraCo
   return pipeline;
 }
 
-int64_t saved_start_step(const Json& saved_meta) {
-  const auto step = saved_meta.find("start_step");
-  const bool valid = step != saved_meta.end() && step->is_number_integer();
-  return valid ? std::max<int64_t>(0, step->get<int64_t>()) : 0;
+int64_t saved_number(const Json& saved_meta, std::string_view key) {
+  const auto number = saved_meta.find(key);
+  const bool valid = number != saved_meta.end() && number->is_number_integer();
+  return valid ? std::max<int64_t>(0, number->get<int64_t>()) : 0;
 }
 
-bool saved_slots_missing(const Json& saved_meta) {
-  const auto flag = saved_meta.find("slots_missing");
+bool saved_flag(const Json& saved_meta, std::string_view key) {
+  const auto flag = saved_meta.find(key);
   return flag != saved_meta.end() && flag->is_boolean() && flag->get<bool>();
 }
 

@@ -26,11 +26,9 @@ struct RunInputs {
 TrainerOptions trainer_options(const PretrainOptions& options, const ElectraConfigs& configs);
 PipelineOptions pipeline_options(const PretrainOptions& options, const ElectraConfigs& configs);
 
-// The step at which the run that saved a checkpoint began, before any resuming; 0 when it does not
-// say.
-int64_t saved_start_step(const Json& saved_meta);
-// Whether that run began from weights without Adam moments.
-bool saved_slots_missing(const Json& saved_meta);
+// What a checkpoint's meta says: a number, not negative, 0 without it; a flag, false without it.
+int64_t saved_number(const Json& saved_meta, std::string_view key);
+bool saved_flag(const Json& saved_meta, std::string_view key);
 
 // Lines for options that a resumed run has otherwise than the run that it continues.
 std::vector<std::string> changed_options(const Json& saved_meta, const Fields& fields);

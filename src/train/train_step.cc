@@ -60,6 +60,17 @@ void add_outputs(const ElectraOutputs& outputs, Graph& graph) {
   output("fake_ids", outputs.fake_ids);
 }
 
+// What a step changes: all parameters, or all but those of the embeddings.
+std::vector<Parameter> trained(std::vector<Parameter> parameters,
+                               const ElectraGraphOptions& options) {
+  if (options.freeze_tables) {
+    std::erase_if(parameters, [](const Parameter& parameter) {
+      return parameter.name.find("electra.embeddings.") != std::string::npos;
+    });
+  }
+  return parameters;
+}
+
 std::vector<Value> values_of(const std::vector<Parameter>& parameters) {
   std::vector<Value> values;
   for (const Parameter& parameter : parameters) values.push_back(parameter.value);
@@ -119,7 +130,7 @@ Result<BuiltGraph> build_train_graph(const ElectraGraphOptions& options,
                                      const OptimizerOptions& optimizer, Graph& graph) {
   return caught([&] {
     Forward forward = add_forward(options, /*training=*/true, graph);
-    const std::vector<Parameter>& parameters = forward.tree.parameters();
+    const std::vector<Parameter> parameters = trained(forward.tree.parameters(), options);
     const std::vector<Value> grads = gradients(forward.outputs.total_loss, values_of(parameters));
     const Value norm = global_norm(grads);
     add_outputs(forward.outputs, graph);
@@ -155,7 +166,7 @@ Result<BuiltGraph> build_gradient_graph(const ElectraGraphOptions& options, Grap
 Result<BuiltGraph> build_accumulate_graph(const ElectraGraphOptions& options, Graph& graph) {
   return caught([&] {
     Forward forward = add_forward(options, /*training=*/true, graph);
-    const std::vector<Parameter>& parameters = forward.tree.parameters();
+    const std::vector<Parameter> parameters = trained(forward.tree.parameters(), options);
     const std::vector<Value> grads = gradients(forward.outputs.total_loss, values_of(parameters));
     add_outputs(forward.outputs, graph);
     const Value keep = graph.input("keep", {DType::kF32, {}});
@@ -174,7 +185,7 @@ Result<BuiltGraph> build_update_graph(const ElectraGraphOptions& options,
   return caught([&] {
     Forward forward{ParameterTree(graph), {}};
     std::vector<Value> sums;
-    for (const Parameter& parameter : built.parameters) {
+    for (const Parameter& parameter : trained(built.parameters, options)) {
       forward.tree.add(parameter.name, parameter.value.shape(), parameter.init);
       sums.push_back(graph.input(gradient_name(parameter.name), parameter.value.type(), true));
     }

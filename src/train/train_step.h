@@ -22,6 +22,7 @@ struct ElectraGraphOptions {
   ElectraObjective objective;
   BatchSizes sizes;
   bool with_discriminator = true;  // false: the generator learns alone
+  bool freeze_tables = false;      // the embedding tables are not trained
   // Feeds "mlm_weight_total", "disc_weight_total" f32 [] replace the sums of this batch's weights.
   bool given_totals = false;
   bool given_samples = false;  // a feed "sampled_ids" i32 [B N] replaces the drawn samples

@@ -119,6 +119,26 @@ Result<> Trainer::load(const TrainState& state, bool with_slots, std::string_vie
   return {};
 }
 
+Result<FitReport> Trainer::load_fitting(const TrainState& state, bool with_slots) {
+  HW_RETURN_IF_ERROR(initialize());
+  const auto by_name = parameters_by_name(state);
+  std::map<std::string_view, const Tensor*> slots;
+  if (with_slots) {
+    for (const NamedTensor& slot : state.slots) slots[slot.name] = &slot.tensor;
+  }
+  for (const TensorSpec& spec : specs_) {
+    const auto found = by_name.find(spec.name);
+    if (found == by_name.end() || found->second->shape() != spec.shape) continue;
+    HW_RETURN_IF_ERROR(store_->set(spec.name, *found->second));
+    for (const std::string& name : {adam_m_name(spec.name), adam_v_name(spec.name)}) {
+      const auto slot = slots.find(name);
+      if (slot == slots.end() || slot->second->shape() != spec.shape) continue;
+      HW_RETURN_IF_ERROR(store_->set(name, *slot->second));
+    }
+  }
+  return check_fit(specs_, state);
+}
+
 Result<TrainState> Trainer::state(int64_t step) const {
   TrainState state;
   state.step = step;
@@ -140,6 +160,7 @@ Result<> Trainer::prepare(bool with_discriminator) {
   update_.reset();
   ElectraGraphOptions model = options_.model;
   model.with_discriminator = with_discriminator;
+  model.freeze_tables = options_.freeze_tables;
   Graph graph;
   if (options_.accumulation_steps == 1) {
     HW_RETURN_IF_ERROR(build_train_graph(model, options_.optimizer, graph));

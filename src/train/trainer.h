@@ -22,6 +22,7 @@ struct TrainerOptions {
   int64_t eval_batch_size = 1;
   int64_t accumulation_steps = 1;      // batches per optimizer step
   int64_t generator_warmup_steps = 0;  // first steps without the discriminator
+  bool freeze_tables = false;          // the embedding tables are not trained
   uint64_t seed = 0;                   // of first weights, dropout and samples
 };
 
@@ -48,6 +49,8 @@ class Trainer {
   // Weights, and the slots when `with_slots`, which then must be complete. The state must fit
   // (checkpoints/fit.h).
   Result<> load(const TrainState& state, bool with_slots, std::string_view where);
+  // What fits by name and shape; the rest gets first weights. Slots likewise, else zero.
+  Result<FitReport> load_fitting(const TrainState& state, bool with_slots);
   // Copies everything to the host. `step` is what the caller counts; meta stays empty.
   Result<TrainState> state(int64_t step) const;
 

@@ -16,7 +16,7 @@ namespace {
 using Role = DetectedTensor::Role;
 
 struct Rename {
-  Dialect dialect;
+  NameDialect dialect;
   NameFamily family;
   std::string scope = {};  // of the pair
   bool moments = false;
@@ -31,7 +31,7 @@ void append_tensors(const Model& model, const Rename& rename, std::vector<NamedS
     for (const char* slot : {"", "#adam_m", "#adam_v"}) {
       if (*slot != 0 && !rename.moments) continue;
       const std::string name = rename.scope + p.name + slot;
-      if (rename.dialect != Dialect::kTensorFlow) {
+      if (rename.dialect != NameDialect::kTensorFlow) {
         tensors.push_back({name, p.type.shape});
         continue;
       }
@@ -125,7 +125,7 @@ void expect_whole(const DetectedCheckpoint& found, const DetectedNetwork& networ
 
 TEST(Detect, EveryModelInEveryDialect) {
   for (const Model& model : single_models()) {
-    for (const Dialect dialect : {Dialect::kTensorFlow, Dialect::kHuggingFace}) {
+    for (const NameDialect dialect : {NameDialect::kTensorFlow, NameDialect::kHuggingFace}) {
       SCOPED_TRACE(
           fmt::format("{} {}", architecture_name(model.architecture), dialect_name(dialect)));
       const NameFamily family = family_of(model.architecture);
@@ -150,7 +150,7 @@ TEST(Detect, EveryModelInEveryDialect) {
 
 TEST(Detect, MomentsStepsAndWhatIsUnknown) {
   const Model model = single_models()[2];
-  auto tensors = tensors_of(model, {Dialect::kTensorFlow, NameFamily::kBert, "", true});
+  auto tensors = tensors_of(model, {NameDialect::kTensorFlow, NameFamily::kBert, "", true});
   tensors.push_back({"global_step", {}});
   tensors.push_back({"bert/encoder/layer_0/adapter/kernel", {3, 4}});
   const DetectedCheckpoint found = detect(tensors);
@@ -166,7 +166,7 @@ TEST(Detect, MomentsStepsAndWhatIsUnknown) {
 
 TEST(Detect, PublishedSpellings) {
   const Model model = single_models()[4];
-  auto tensors = tensors_of(model, {Dialect::kHuggingFace, NameFamily::kGpt2});
+  auto tensors = tensors_of(model, {NameDialect::kHuggingFace, NameFamily::kGpt2});
   for (NamedShape& tensor : tensors) tensor.name = tensor.name.substr(sizeof("transformer.") - 1);
   tensors.push_back({"h.0.attn.bias", {1, 1, 77, 77}});
   tensors.push_back({"lm_head.weight", {400, 192}});
@@ -180,7 +180,7 @@ TEST(Detect, PublishedSpellings) {
 
 // The tables of a pair's generator are the discriminator's, unless it has its own.
 std::vector<NamedShape> pair_tensors(const ElectraConfig& disc, const ElectraConfig& gen,
-                                     Dialect dialect, bool own_tables) {
+                                     NameDialect dialect, bool own_tables) {
   std::vector<NamedShape> tensors;
   append_tensors({Architecture::kElectraForPreTraining, disc, {}},
                  {dialect, NameFamily::kElectraPair, "discriminator.", true}, tensors);
@@ -196,7 +196,7 @@ std::vector<NamedShape> pair_tensors(const ElectraConfig& disc, const ElectraCon
 }
 
 TEST(Detect, ThePair) {
-  for (const Dialect dialect : {Dialect::kTensorFlow, Dialect::kNative}) {
+  for (const NameDialect dialect : {NameDialect::kTensorFlow, NameDialect::kNative}) {
     for (const bool own_tables : {false, true}) {
       SCOPED_TRACE(fmt::format("{} {}", dialect_name(dialect), own_tables));
       const ElectraConfig disc = electra(192, 192), gen = electra(own_tables ? 64 : 192, 64, 1);
@@ -238,7 +238,7 @@ TEST(Detect, OneEncoderWithTheGeneratorsHead) {
   const ElectraConfig config = electra(64, 128);
   std::vector<NamedShape> tensors;
   append_tensors({Architecture::kElectraForPreTraining, config, {}},
-                 {Dialect::kTensorFlow, NameFamily::kElectraPair, "discriminator."}, tensors);
+                 {NameDialect::kTensorFlow, NameFamily::kElectraPair, "discriminator."}, tensors);
   std::erase_if(tensors, [](const NamedShape& t) {
     return t.name.starts_with("discriminator_predictions/");
   });
@@ -255,7 +255,7 @@ TEST(Detect, ConfigDecidesWhatCannotBeSeen) {
   auto& config = std::get<BertConfig>(model.config);
   config.num_attention_heads = 4, config.hidden_act = "gelu_new";
   const DetectedCheckpoint found =
-      detect(tensors_of(model, {Dialect::kTensorFlow, NameFamily::kBert}));
+      detect(tensors_of(model, {NameDialect::kTensorFlow, NameFamily::kBert}));
   const auto agreed = reconcile(found.networks[0], model.to_hf_json(), "config.json", "model.ckpt");
   ASSERT_TRUE(agreed) << agreed.error().to_string();
   EXPECT_EQ(without_other_keys(*agreed), without_other_keys(model));
@@ -264,7 +264,7 @@ TEST(Detect, ConfigDecidesWhatCannotBeSeen) {
 TEST(Detect, ContradictingConfigsAreNamed) {
   Model model{Architecture::kElectraForPreTraining, electra(192, 192), {}};
   const DetectedCheckpoint found =
-      detect(tensors_of(model, {Dialect::kTensorFlow, NameFamily::kElectraDiscriminator}));
+      detect(tensors_of(model, {NameDialect::kTensorFlow, NameFamily::kElectraDiscriminator}));
   auto& config = std::get<ElectraConfig>(model.config);
   config.embedding_size = 128, config.num_hidden_layers = 12;
   const auto wrong = reconcile(found.networks[0], model.to_hf_json(), "config.json", "model.ckpt");
@@ -286,7 +286,7 @@ TEST(Detect, WhatIsNoModelSaysWhy) {
             std::string::npos);
   EXPECT_NE(error_of({{"conv1/weights", {3, 3, 3, 64}}}).find("its first tensor is conv1/weights"),
             std::string::npos);
-  const auto bert = tensors_of(single_models()[1], {Dialect::kTensorFlow, NameFamily::kBert});
+  const auto bert = tensors_of(single_models()[1], {NameDialect::kTensorFlow, NameFamily::kBert});
   for (const char* removed :
        {"bert/embeddings/word_embeddings", "bert/embeddings/position_embeddings",
         "bert/encoder/layer_0/intermediate/dense/kernel"}) {
@@ -312,10 +312,11 @@ TEST(Detect, DamagedListsDoNoHarm) {
   const auto models = single_models();
   std::vector<std::vector<NamedShape>> lists;
   for (const Model& model : models) {
-    for (const Dialect dialect : {Dialect::kTensorFlow, Dialect::kHuggingFace})
+    for (const NameDialect dialect : {NameDialect::kTensorFlow, NameDialect::kHuggingFace})
       lists.push_back(tensors_of(model, {dialect, family_of(model.architecture)}));
   }
-  lists.push_back(pair_tensors(electra(128, 128), electra(128, 64), Dialect::kTensorFlow, false));
+  lists.push_back(
+      pair_tensors(electra(128, 128), electra(128, 64), NameDialect::kTensorFlow, false));
   const Key key = Key::from_seed(11);
   for (uint32_t trial = 0; trial < 300; ++trial) {
     uint64_t draw = uint64_t{trial} * 64;

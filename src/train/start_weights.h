@@ -1,0 +1,40 @@
+// Weights that a new pre-training run starts from: a checkpoint of any format and dialect, as the
+// training state of an ELECTRA pair.
+//
+// Half of the published models come without their generator, some without their discriminator, and
+// one may want to start from a BERT. What a source has is put where the pair has it; which network
+// is missing is said, and what to do about it is the run's business.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "checkpoints/fit.h"
+#include "io/file.h"
+#include "state/train_state.h"
+
+namespace headwater {
+
+struct StartWeights {
+  TrainState state;        // names of the pair
+  bool has_slots = false;  // every parameter has both moments
+  bool generator_missing = false;
+  std::string origin;              // for people: "ElectraForPreTraining of models/base"
+  std::vector<std::string> notes;  // what was put elsewhere than it stood
+};
+
+// `specs` are what the run trains; `one_encoder` when it has a single network. The vocabulary's
+// size is what the specs say; whether it is the same vocabulary only our own checkpoints know.
+Result<StartWeights> read_start_weights(FileSystem& fs, const std::string& path,
+                                        std::span<const TensorSpec> specs, bool one_encoder);
+
+// The generator of another checkpoint, put into `weights`.
+Result<> add_generator(FileSystem& fs, const std::string& path, StartWeights& weights);
+
+// "loaded 82 tensors; 2 fresh: ...; 3 unused: ...": what became of a start, for the log and the
+// run's record.
+std::string start_report(const FitReport& fit);
+
+}  // namespace headwater
