@@ -220,7 +220,7 @@ TEST(Detect, ThePair) {
 TEST(Detect, KoElectraBase) {
   ElectraConfig disc = electra(768, 768, 12), gen = electra(768, 256, 12);
   disc.vocab_size = gen.vocab_size = 35000;
-  auto tensors = pair_tensors(disc, gen, Dialect::kTensorFlow, false);
+  auto tensors = pair_tensors(disc, gen, NameDialect::kTensorFlow, false);
   std::erase_if(tensors, [](const NamedShape& t) { return t.name.find("/adam_") != t.name.npos; });
   int64_t values = 0;
   for (const NamedShape& tensor : tensors) values += element_count(tensor.shape);
