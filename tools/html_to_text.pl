@@ -6,7 +6,7 @@
 # Needs perl-base only, which every Debian has. It is no HTML parser: it is meant for machine-made help pages.
 use strict;
 use warnings;
-use open qw(:std :encoding(UTF-8));
+binmode(STDOUT, ':utf8');
 
 my %entity = (amp => '&', lt => '<', gt => '>', quot => '"', apos => "'", nbsp => ' ', middot => "\x{B7}",
               ndash => "\x{2013}", mdash => "\x{2014}", hellip => "\x{2026}", times => "\x{D7}");
@@ -44,6 +44,7 @@ for my $file (grep { /\.html?$/ } map { files_below($_) } @ARGV) {
   open(my $handle, '<', $file) or die "cannot read $file: $!\n";
   my $html = do { local $/; <$handle> };
   close $handle;
+  utf8::decode($html) or die "$file is not UTF-8\n";
   my $printed = 0;
   for my $paragraph (paragraphs_of($html)) {
     $paragraph =~ s/\s+/ /g;
