@@ -6,6 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "checkpoints/element_values.h"
 #include "checkpoints/export_meta.h"
 #include "checkpoints/hf_directory.h"
 #include "checkpoints/hf_tokenizer.h"
@@ -58,26 +59,34 @@ class Conversion {
     return check_output_directory(fs_, options_.output_dir, options_.overwrite);
   }
 
+  // What keeps a parameter of a network from being taken; empty when nothing does.
+  std::string problem_with(const Network& network, const ParameterType& wanted) const {
+    const Item* const item = weights_.find(network, wanted.name);
+    if (item == nullptr) return "is missing";
+    if (item->shape != wanted.type.shape) {
+      return fmt::format("is {}, not {}", shape_text(item->shape), shape_text(wanted.type.shape));
+    }
+    const ElementType type = weights_.entry(*item).type;
+    return is_floating(type) ? "" : fmt::format("is of type {}", element_name(type));
+  }
+
   // All that the networks need is there, in their shapes.
   Result<> check_complete() const {
-    std::string missing;
+    constexpr int64_t kShown = 8;
+    std::string problems;
     int64_t count = 0;
     for (const Network& network : weights_.networks()) {
       HW_ASSIGN_OR_RETURN(const ParameterTypes types, parameter_types(network.model));
       for (const ParameterType& wanted : types.parameters) {
-        const Item* const item = weights_.find(network, wanted.name);
-        if (item != nullptr && item->shape == wanted.type.shape) continue;
-        if (++count > 8) continue;
-        missing +=
-            fmt::format("{}{}{} {}", missing.empty() ? "" : "; ", network.scope, wanted.name,
-                        item == nullptr ? "is missing"
-                                        : fmt::format("is {}, not {}", shape_text(item->shape),
-                                                      shape_text(wanted.type.shape)));
+        const std::string problem = problem_with(network, wanted);
+        if (problem.empty() || ++count > kShown) continue;
+        problems += fmt::format("{}{}{} {}", problems.empty() ? "" : "; ", network.scope,
+                                wanted.name, problem);
       }
     }
     if (count == 0) return {};
-    return fail(Code::kFailedPrecondition, "{} is not complete: {}{}", weights_.path(), missing,
-                count > 8 ? fmt::format("; and {} more", count - 8) : "");
+    if (count > kShown) problems += fmt::format("; and {} more", count - kShown);
+    return fail(Code::kFailedPrecondition, "{} is not complete: {}", weights_.path(), problems);
   }
 
   void note_tensor(const Item& item, std::string to, Shape to_shape, bool transposed) {

@@ -4,8 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "checkpoints/hf_directory.h"
 #include "checkpoints/hf_tokenizer.h"
-#include "checkpoints/safetensors.h"
+#include "models/model.h"
 
 namespace headwater {
 namespace {
@@ -13,33 +14,6 @@ namespace {
 constexpr std::string_view kBody = "electra.";
 constexpr std::string_view kEmbeddings = "electra.embeddings.";
 constexpr std::string_view kEncoder = "electra.encoder.";
-
-class SpecList {
- public:
-  void add(std::string name, Shape shape) {
-    specs.push_back({std::move(name), DType::kF32, std::move(shape)});
-  }
-  void linear(const std::string& name, int64_t out, int64_t in) {
-    add(name + ".weight", {out, in});
-    add(name + ".bias", {out});
-  }
-  void norm(const std::string& name, int64_t width) {
-    add(name + ".weight", {width});
-    add(name + ".bias", {width});
-  }
-
-  std::vector<TensorSpec> specs;
-};
-
-void add_encoder_layer(SpecList& list, const std::string& layer, int64_t h, int64_t f) {
-  for (const char* projection : {"query", "key", "value"})
-    list.linear(layer + "attention.self." + projection, h, h);
-  list.linear(layer + "attention.output.dense", h, h);
-  list.norm(layer + "attention.output.LayerNorm", h);
-  list.linear(layer + "intermediate.dense", f, h);
-  list.linear(layer + "output.dense", h, f);
-  list.norm(layer + "output.LayerNorm", h);
-}
 
 // Where a network's tensors stand in a training state. A scope without an encoder of its own uses
 // the other's whole body, one without embeddings uses the other's embeddings.
@@ -82,11 +56,7 @@ Result<PreparedNetwork> prepare(FileSystem& fs, const HfExport& request, Electra
                                 std::vector<std::string>& notes) {
   PreparedNetwork prepared;
   prepared.directory = join_path(output_directory, network_name(network));
-  const auto existing = fs.list(prepared.directory);
-  if (existing && !existing->empty() && !request.overwrite) {
-    return fail_hint(Code::kAlreadyExists, "name another directory, or give --overwrite",
-                     "{} exists and is not empty", prepared.directory);
-  }
+  HW_RETURN_IF_ERROR(check_output_directory(fs, prepared.directory, request.overwrite));
   const Vocabulary& vocabulary = *request.vocabulary;
   if (vocabulary.size() > config.vocab_size) {
     return fail_hint(Code::kInvalidArgument, "name the vocabulary the run was trained with",
@@ -107,22 +77,20 @@ Result<PreparedNetwork> prepare(FileSystem& fs, const HfExport& request, Electra
   return prepared;
 }
 
-// config.json comes last and a former one goes first: a directory without it is seen to be
-// incomplete.
 Result<ExportedNetwork> write_network(FileSystem& fs, const PreparedNetwork& prepared) {
-  HW_RETURN_IF_ERROR(fs.make_directories(prepared.directory));
-  const std::string config = join_path(prepared.directory, "config.json");
-  if (fs.exists(config)) HW_RETURN_IF_ERROR(fs.remove(config));
-  HW_RETURN_IF_ERROR(write_safetensors_file(fs, join_path(prepared.directory, "model.safetensors"),
-                                            prepared.weights));
-  for (const auto& [name, content] : prepared.files)
-    HW_RETURN_IF_ERROR(write_file_atomic(fs, join_path(prepared.directory, name), content));
   ExportedNetwork exported{prepared.directory, 0, 0, 0};
+  HfDirectory directory{.path = prepared.directory, .files = prepared.files, .overwrite = true};
+  std::map<std::string_view, const TensorView*> views;
   for (const TensorView& view : prepared.weights) {
+    directory.tensors.push_back({view.name, element_type(view.dtype), view.shape});
+    views[view.name] = &view;
     exported.tensors += 1;
     exported.parameters += element_count(view.shape);
     exported.bytes += static_cast<int64_t>(view.bytes.size());
   }
+  HW_RETURN_IF_ERROR(write_hf_directory(fs, directory, [&](const TensorPlan& plan, ByteSink& sink) {
+    return sink.write(views.at(plan.name)->bytes);
+  }));
   return exported;
 }
 
@@ -136,27 +104,16 @@ std::string_view architecture_name(ElectraNetwork network) {
   return network == ElectraNetwork::kDiscriminator ? "ElectraForPreTraining" : "ElectraForMaskedLM";
 }
 
-std::vector<TensorSpec> hf_electra_tensors(const ElectraConfig& config, ElectraNetwork network) {
-  const int64_t e = config.embedding_size, h = config.hidden_size;
-  SpecList list;
-  const std::string embeddings(kEmbeddings);
-  list.add(embeddings + "word_embeddings.weight", {config.vocab_size, e});
-  list.add(embeddings + "position_embeddings.weight", {config.max_position_embeddings, e});
-  list.add(embeddings + "token_type_embeddings.weight", {config.type_vocab_size, e});
-  list.norm(embeddings + "LayerNorm", e);
-  if (e != h) list.linear("electra.embeddings_project", h, e);
-  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    add_encoder_layer(list, fmt::format("{}layer.{}.", kEncoder, i), h, config.intermediate_size);
-  }
-  if (network == ElectraNetwork::kDiscriminator) {
-    list.linear("discriminator_predictions.dense", h, h);
-    list.linear("discriminator_predictions.dense_prediction", 1, h);
-  } else {  // generator_lm_head.weight is tied to the word table
-    list.linear("generator_predictions.dense", e, h);
-    list.norm("generator_predictions.LayerNorm", e);
-    list.add("generator_lm_head.bias", {config.vocab_size});
-  }
-  return std::move(list.specs);
+Result<std::vector<TensorSpec>> hf_electra_tensors(const ElectraConfig& config,
+                                                   ElectraNetwork network) {
+  const Architecture architecture = network == ElectraNetwork::kDiscriminator
+                                        ? Architecture::kElectraForPreTraining
+                                        : Architecture::kElectraForMaskedLM;
+  HW_ASSIGN_OR_RETURN(const ParameterTypes types, parameter_types({architecture, config, {}}));
+  std::vector<TensorSpec> specs;
+  for (const ParameterType& parameter : types.parameters)
+    specs.push_back({parameter.name, parameter.type.dtype, parameter.type.shape});
+  return specs;
 }
 
 Result<std::vector<TensorView>> hf_electra_weights(const TrainState& state,
@@ -164,7 +121,7 @@ Result<std::vector<TensorView>> hf_electra_weights(const TrainState& state,
                                                    ElectraNetwork network) {
   const auto by_name = parameters_by_name(state);
   const StateNames names(by_name, network);
-  std::vector<TensorSpec> specs = hf_electra_tensors(config, network);
+  HW_ASSIGN_OR_RETURN(std::vector<TensorSpec> specs, hf_electra_tensors(config, network));
   std::vector<TensorView> views;
   for (TensorSpec& spec : specs) {
     std::string hf_name = std::move(spec.name);

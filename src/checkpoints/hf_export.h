@@ -26,7 +26,8 @@ std::string_view network_name(ElectraNetwork network);       // "discriminator",
 std::string_view architecture_name(ElectraNetwork network);  // of transformers
 
 // The tensors of a network as transformers names them; tied ones once.
-std::vector<TensorSpec> hf_electra_tensors(const ElectraConfig& config, ElectraNetwork network);
+Result<std::vector<TensorSpec>> hf_electra_tensors(const ElectraConfig& config,
+                                                   ElectraNetwork network);
 
 // A network's tensors under transformers' names, borrowed from `state`. Tensors that the two
 // networks share are found under either's name. The error lists what is missing or misshapen.

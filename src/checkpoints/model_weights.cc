@@ -13,7 +13,8 @@ namespace headwater {
 namespace {
 
 constexpr std::string_view kDiscriminator = "discriminator.", kGenerator = "generator.";
-constexpr std::string_view kTables = "electra.embeddings.", kBody = "electra.";
+constexpr std::string_view kTables = "electra.embeddings.", kEncoder = "electra.encoder.";
+constexpr std::string_view kBody = "electra.";
 constexpr int64_t kConfigLimit = int64_t{16} << 20;  // bytes
 
 std::vector<NamedShape> named_shapes(const WeightsSource& source) {
@@ -40,34 +41,6 @@ std::optional<int64_t> step_in_name(std::string_view path) {
   const auto [last, error] = std::from_chars(name.data() + dash + 1, end, step);
   if (error != std::errc() || last != end || step < 0) return std::nullopt;
   return step;
-}
-
-template <class T>
-void transpose(const uint8_t* from, uint8_t* to, int64_t rows, int64_t columns) {
-  constexpr int64_t kBlock = 32;  // both sides stay in cache
-  for (int64_t r0 = 0; r0 < rows; r0 += kBlock) {
-    for (int64_t c0 = 0; c0 < columns; c0 += kBlock) {
-      const int64_t r1 = std::min(rows, r0 + kBlock), c1 = std::min(columns, c0 + kBlock);
-      for (int64_t c = c0; c < c1; ++c) {
-        for (int64_t r = r0; r < r1; ++r) {
-          std::memcpy(to + (c * rows + r) * int64_t{sizeof(T)},
-                      from + (r * columns + c) * int64_t{sizeof(T)}, sizeof(T));
-        }
-      }
-    }
-  }
-}
-
-AlignedBuffer transposed_bytes(std::span<const uint8_t> bytes, int64_t rows, int64_t columns) {
-  AlignedBuffer result(static_cast<int64_t>(bytes.size()));
-  const int64_t count = std::max<int64_t>(1, rows * columns);
-  switch (static_cast<int64_t>(bytes.size()) / count) {
-    case 1: transpose<uint8_t>(bytes.data(), result.data(), rows, columns); break;
-    case 2: transpose<uint16_t>(bytes.data(), result.data(), rows, columns); break;
-    case 4: transpose<uint32_t>(bytes.data(), result.data(), rows, columns); break;
-    default: transpose<uint64_t>(bytes.data(), result.data(), rows, columns); break;
-  }
-  return result;
 }
 
 }  // namespace
@@ -202,8 +175,13 @@ const ModelWeights::Item* ModelWeights::find(const Network& network, std::string
     const auto it = items_.find(std::string(scope).append(name));
     return it == items_.end() ? nullptr : &it->second;
   };
-  if (const Item* own = at(network.scope)) return own;
-  if (network.scope.empty() || !name.starts_with(kBody)) return nullptr;
+  const Item* const own = at(network.scope);
+  if (own != nullptr || network.scope.empty() || !name.starts_with(kBody)) return own;
+  // Tables or a body are shared as a whole: a hole in the network's own ones stays one.
+  const std::string part =
+      network.scope + std::string(name.starts_with(kTables) ? kTables : kEncoder);
+  const auto first = items_.lower_bound(part);
+  if (first != items_.end() && first->first.starts_with(part)) return nullptr;
   return at(network.scope == kDiscriminator ? kGenerator : kDiscriminator);
 }
 
@@ -213,7 +191,10 @@ Result<WeightBytes> ModelWeights::read_bytes(const Item& item, bool transpose) c
   // What is in the file is [rows, columns] of the shape that it has there.
   const int64_t rows = item.transposed ? item.shape[1] : item.shape[0];
   const int64_t columns = item.transposed ? item.shape[0] : item.shape[1];
-  return WeightBytes(transposed_bytes(bytes.bytes(), rows, columns));
+  AlignedBuffer turned(static_cast<int64_t>(bytes.bytes().size()));
+  transpose_bytes(bytes.bytes().data(), turned.data(), rows, columns,
+                  element_bytes(entry(item).type));
+  return WeightBytes(std::move(turned));
 }
 
 Result<Tensor> ModelWeights::read(const Item& item) const {
@@ -248,9 +229,8 @@ Result<TrainState> ModelWeights::state() const {
     const std::string_view other = network.scope == kDiscriminator ? kGenerator : kDiscriminator;
     for (const ParameterType& parameter : types.parameters) {
       const std::string own = network.scope + parameter.name;
-      const std::string shared = std::string(other).append(parameter.name);
-      if (!items_.contains(own) && !network.scope.empty() && items_.contains(shared))
-        state.aliases.emplace(own, shared);
+      if (!items_.contains(own) && find(network, parameter.name) != nullptr)
+        state.aliases.emplace(own, std::string(other).append(parameter.name));
     }
   }
   return state;

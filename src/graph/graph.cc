@@ -30,6 +30,7 @@ std::vector<Type> types_of(const std::vector<Value>& values) {
 std::vector<Value> outputs_of(Graph& graph, int32_t node) {
   std::vector<Value> values;
   const auto count = static_cast<int32_t>(graph.node(node).outputs.size());
+  values.reserve(static_cast<size_t>(count));
   for (int32_t i = 0; i < count; ++i) values.emplace_back(&graph, node, i);
   return values;
 }

@@ -315,16 +315,17 @@ Result<Shape> tf_shape(const TfMapping& mapping, const Shape& shape) {
 
 namespace {
 
-// Square blocks, so that both sides stay in cache; elements of kSize bytes.
-template <int64_t kSize>
-void transpose_blocks(const uint8_t* from, uint8_t* to, int64_t rows, int64_t columns) {
+// Square blocks, so that both sides stay in cache. The size is a constant where it is a common one.
+template <class Size>
+void transpose_blocks(const uint8_t* from, uint8_t* to, int64_t rows, int64_t columns, Size size) {
   constexpr int64_t kBlock = 32;
   for (int64_t r0 = 0; r0 < rows; r0 += kBlock) {
     for (int64_t c0 = 0; c0 < columns; c0 += kBlock) {
       const int64_t r1 = std::min(rows, r0 + kBlock), c1 = std::min(columns, c0 + kBlock);
       for (int64_t c = c0; c < c1; ++c) {
         for (int64_t r = r0; r < r1; ++r) {
-          std::memcpy(to + (c * rows + r) * kSize, from + (r * columns + c) * kSize, kSize);
+          std::memcpy(to + (c * rows + r) * size, from + (r * columns + c) * size,
+                      static_cast<size_t>(size));
         }
       }
     }
@@ -333,19 +334,20 @@ void transpose_blocks(const uint8_t* from, uint8_t* to, int64_t rows, int64_t co
 
 }  // namespace
 
+void transpose_bytes(const uint8_t* from, uint8_t* to, int64_t rows, int64_t columns,
+                     int64_t element_bytes) {
+  using Four = std::integral_constant<int64_t, 4>;
+  using Two = std::integral_constant<int64_t, 2>;
+  if (element_bytes == 4) transpose_blocks(from, to, rows, columns, Four());
+  else if (element_bytes == 2) transpose_blocks(from, to, rows, columns, Two());
+  else transpose_blocks(from, to, rows, columns, element_bytes);
+}
+
 Tensor transposed(const Tensor& matrix) {
   HW_CHECK(matrix.shape().size() == 2, "transposed() takes a matrix");
   const int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
   Tensor result(matrix.dtype(), {columns, rows});
-  const uint8_t* const from = matrix.data();
-  uint8_t* const to = result.data();
-  switch (dtype_size(matrix.dtype())) {
-    case 1: transpose_blocks<1>(from, to, rows, columns); break;
-    case 2: transpose_blocks<2>(from, to, rows, columns); break;
-    case 4: transpose_blocks<4>(from, to, rows, columns); break;
-    case 8: transpose_blocks<8>(from, to, rows, columns); break;
-    default: HW_CHECK(false, "elements of {} bytes", dtype_size(matrix.dtype()));
-  }
+  transpose_bytes(matrix.data(), result.data(), rows, columns, dtype_size(matrix.dtype()));
   return result;
 }
 

@@ -95,6 +95,9 @@ std::optional<TfMapping> tf_from_canonical(std::string_view name);
 Result<Shape> canonical_shape(const TfMapping& mapping, const Shape& shape);
 Result<Shape> tf_shape(const TfMapping& mapping, const Shape& shape);
 
+// Elements of a [rows, columns] matrix as those of [columns, rows].
+void transpose_bytes(const uint8_t* from, uint8_t* to, int64_t rows, int64_t columns,
+                     int64_t element_bytes);
 // A [rows, columns] tensor as [columns, rows]. Any element type.
 Tensor transposed(const Tensor& matrix);
 

@@ -96,7 +96,12 @@ class PretrainRun {
       HW_RETURN_IF_ERROR(add_generator(fs_, options_.missing_generator, start));
     }
     HW_ASSIGN_OR_RETURN(const FitReport fit, trainer_->load_fitting(start.state, start.has_slots));
-    if (!fit.mismatched.empty() || (fit.matched == 0)) {
+    // Half a network would be trained as if it were whole.
+    const auto may_be_fresh = [&](const std::string& name) {
+      return start.other_model || (start.generator_missing && name.starts_with("generator."));
+    };
+    if (!fit.mismatched.empty() || fit.matched == 0 ||
+        !std::ranges::all_of(fit.missing, may_be_fresh)) {
       return fail_hint(
           Code::kFailedPrecondition,
           "give the sizes with which the checkpoint was trained, or another checkpoint",

@@ -35,6 +35,7 @@ void place_bert(StartWeights& start) {
     if (!name.starts_with(kBert)) return name;
     return joined(kDiscriminator, joined(kBody, std::string_view(name).substr(kBert.size())));
   });
+  start.other_model = true;
   start.notes.emplace_back("the discriminator starts from a BERT encoder; its heads are left out");
 }
 
@@ -64,6 +65,7 @@ void start_discriminator_from_generator(StartWeights& start, std::span<const Ten
   }
   std::ranges::move(copies, std::back_inserter(start.state.parameters));
   start.state.slots.clear();
+  start.other_model = true;
   start.notes.push_back(fmt::format(
       "the source has no discriminator: {} of its tensors start from the generator's", copied));
 }

@@ -21,7 +21,8 @@ struct StartWeights {
   TrainState state;        // names of the pair
   bool has_slots = false;  // every parameter has both moments
   bool generator_missing = false;
-  std::string origin;              // for people: "ElectraForPreTraining of models/base"
+  bool other_model = false;  // a BERT, or a generator from which the discriminator starts, too
+  std::string origin;        // for people: "ElectraForPreTraining of models/base"
   std::vector<std::string> notes;  // what was put elsewhere than it stood
 };
 

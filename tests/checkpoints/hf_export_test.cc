@@ -151,8 +151,8 @@ std::vector<TensorSpec> only(std::vector<TensorSpec> specs, bool body) {
 
 TEST(HfExport, FollowsEveryWayOfSharing) {
   const ElectraConfig big = golden_config(ElectraNetwork::kDiscriminator);
-  const auto discriminator = hf_electra_tensors(big, ElectraNetwork::kDiscriminator);
-  const auto big_generator = hf_electra_tensors(big, ElectraNetwork::kGenerator);
+  const auto discriminator = *hf_electra_tensors(big, ElectraNetwork::kDiscriminator);
+  const auto big_generator = *hf_electra_tensors(big, ElectraNetwork::kGenerator);
   MemoryFileSystem fs;
 
   // One encoder for both networks, with and without recorded aliases.
@@ -170,8 +170,9 @@ TEST(HfExport, FollowsEveryWayOfSharing) {
   // Embeddings of the generator's own: as wide as its encoder, no projection.
   ElectraConfig own = golden_config(ElectraNetwork::kGenerator);
   own.embedding_size = own.hidden_size;
-  Request untied(zero_state({{"discriminator.", discriminator},
-                             {"generator.", hf_electra_tensors(own, ElectraNetwork::kGenerator)}}));
+  Request untied(
+      zero_state({{"discriminator.", discriminator},
+                  {"generator.", *hf_electra_tensors(own, ElectraNetwork::kGenerator)}}));
   untied.request.generator = own;
   const auto exported = export_electra(fs, untied.request, "untied");
   ASSERT_TRUE(exported) << exported.error().to_string();

@@ -36,7 +36,8 @@ class VerbExport : public testing::Test {
     ExportMeta values{config, config, "", TokenizerOptions{}};
     values.tokenizer->strip_accents = false;
     for (const auto network : {ElectraNetwork::kDiscriminator, ElectraNetwork::kGenerator}) {
-      for (const TensorSpec& spec : hf_electra_tensors(config, network)) {
+      const auto specs = hf_electra_tensors(config, network);
+      for (const TensorSpec& spec : *specs) {
         state.parameters.push_back({fmt::format("{}.{}", network_name(network), spec.name),
                                     Tensor(spec.dtype, spec.shape)});
       }

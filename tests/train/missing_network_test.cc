@@ -133,6 +133,20 @@ TEST_F(MissingNetworkTest, TheEncoderOfABert) {
                          source->find("bert.embeddings.word_embeddings.weight")->second.bytes()));
 }
 
+// A hole in a network that is there is no missing network.
+TEST_F(MissingNetworkTest, AHoleIsAnError) {
+  TrainState part = last_state("first");
+  std::erase_if(part.parameters, [](const NamedTensor& t) { return t.name == kDiscriminator; });
+  part.slots.clear();
+  ASSERT_TRUE(save_checkpoint(local_files(), path("half"), part, 1));
+  const auto result = pretrain("second", from_half());
+  ASSERT_FALSE(result);
+  const std::string text = result.error().to_string();
+  EXPECT_NE(text.find(std::string("missing from the checkpoint: ") + kDiscriminator),
+            std::string::npos)
+      << text;
+}
+
 TEST_F(MissingNetworkTest, OtherSizesAreNamed) {
   save_part("half", "discriminator.");
   const auto result = pretrain("second", from_half({{"embedding_size", "8"}}));
