@@ -1,9 +1,14 @@
 #include "base/stop_signal.h"
 
+#include <atomic>
+
 namespace headwater {
 namespace {
 
-volatile std::sig_atomic_t g_signal = 0;
+// The handler runs on any thread: an atomic that needs no lock.
+std::atomic<int> g_signal = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
+int g_living = 0;
 
 void note_signal(int number) {
   if (g_signal != 0) {
@@ -17,7 +22,7 @@ void note_signal(int number) {
 }  // namespace
 
 StopSignal::StopSignal() {
-  g_signal = 0;
+  if (g_living++ == 0) g_signal = 0;  // one within another keeps what came
   struct sigaction action = {};
   action.sa_handler = note_signal;
   action.sa_flags = SA_RESTART;  // a write in progress is finished
@@ -27,6 +32,7 @@ StopSignal::StopSignal() {
 }
 
 StopSignal::~StopSignal() {
+  --g_living;
   sigaction(SIGINT, &interrupt_, nullptr);
   sigaction(SIGTERM, &terminate_, nullptr);
 }

@@ -1,7 +1,7 @@
 // SIGINT and SIGTERM as a question that long work asks at good places to stop.
 //
 // While a StopSignal lives, the first signal is only noted; the second ends the process at once, as
-// without it. One at a time: handlers are process-wide.
+// without it. Handlers are process-wide: one at a time, or one within another.
 #pragma once
 
 #include <csignal>
