@@ -1,22 +1,32 @@
-# Flags of every target of this project, in one interface library.
-add_library(hw_options INTERFACE)
-target_include_directories(hw_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
-target_compile_definitions(hw_options INTERFACE HW_VERSION="${PROJECT_VERSION}")
-target_compile_options(hw_options INTERFACE
-  -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual
-  -Wimplicit-fallthrough -Wno-missing-field-initializers
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # false alarms of g++ 12 on "text" + std::string (GCC bug 105651)
-  # No fused multiply-adds but those that are written: the same function gives the same bits wherever
-  # it is inlined.
-  -ffp-contract=off
-  # The baseline of the binary; wider instruction sets are chosen at run time (src/kernels).
-  -march=x86-64-v2)
-if(HW_SANITIZE)
-  target_compile_options(hw_options INTERFACE -fsanitize=${HW_SANITIZE} -fno-omit-frame-pointer
-    -fno-sanitize-recover=all
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # false alarms of g++ 12 in <regex> once it is instrumented (GCC bug 105562)
-  target_link_options(hw_options INTERFACE -fsanitize=${HW_SANITIZE})
-endif()
+# hw_options_library(NAME SANITIZERS): the flags of every target of this project, in one interface library.
+function(hw_options_library name sanitizers)
+  add_library(${name} INTERFACE)
+  target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(${name} INTERFACE HW_VERSION="${PROJECT_VERSION}")
+  target_compile_options(${name} INTERFACE
+    -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual
+    -Wimplicit-fallthrough -Wno-missing-field-initializers
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # false alarms of g++ 12 on "text" + std::string (GCC bug 105651)
+    # No fused multiply-adds but those that are written: the same function gives the same bits wherever
+    # it is inlined.
+    -ffp-contract=off
+    # The baseline of the binary; wider instruction sets are chosen at run time (src/kernels).
+    -march=x86-64-v2)
+  if(sanitizers)
+    target_compile_options(${name} INTERFACE -fsanitize=${sanitizers} -fno-omit-frame-pointer
+      -fno-sanitize-recover=all
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # false alarms of g++ 12 in <regex> once it is instrumented (GCC bug 105562)
+    target_link_options(${name} INTERFACE -fsanitize=${HW_SANITIZE})
+  endif()
+endfunction()
+
+hw_options_library(hw_options "${HW_SANITIZE}")
+
+# The tests' own code is compiled for the shortest build, which halves that of the sanitizers: unoptimised, and without
+# the checks for undefined behaviour (what they test has them).
+string(REPLACE ",undefined" "" HW_TEST_SANITIZE "${HW_SANITIZE}")
+hw_options_library(hw_test_options "${HW_TEST_SANITIZE}")
+target_compile_options(hw_test_options INTERFACE -O0)
 
 find_program(HW_CCACHE ccache)
 if(HW_CCACHE)

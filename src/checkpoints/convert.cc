@@ -259,6 +259,7 @@ std::optional<WeightsFormat> find_weights_format(std::string_view name) {
 
 std::vector<std::string> weights_format_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(kFormats));
   for (const auto& [name, format] : kFormats) names.emplace_back(name);
   return names;
 }

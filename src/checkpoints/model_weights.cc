@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "checkpoints/element_values.h"
+#include "checkpoints/native.h"
 #include "models/name_rules.h"
 
 namespace headwater {
@@ -43,12 +44,31 @@ std::optional<int64_t> step_in_name(std::string_view path) {
   return step;
 }
 
+// The config.json of a network that a checkpoint of ours carries in its meta, where it does.
+Result<std::optional<Json>> saved_model(const std::string& meta, const std::string& where,
+                                        std::string_view scope) {
+  HW_ASSIGN_OR_RETURN(const Json json, parse_json(meta, where));
+  const Json* place = &json;
+  if (!scope.empty()) {
+    const auto models = json.find("models");
+    if (models == json.end() || !models->is_object()) return std::optional<Json>();
+    place = &*models;
+  }
+  const auto found = place->find(scope.empty() ? std::string("model")
+                                               : std::string(scope.substr(0, scope.size() - 1)));
+  return found == place->end() ? std::optional<Json>() : std::optional<Json>(*found);
+}
+
 }  // namespace
 
 Result<ModelWeights> ModelWeights::open(FileSystem& fs, const std::string& path,
                                         const std::string& config) {
   ModelWeights weights;
   weights.path_ = path;
+  if (const auto own = find_checkpoint(fs, path)) {
+    HW_ASSIGN_OR_RETURN(CheckpointManifest manifest, read_checkpoint_manifest(fs, *own));
+    weights.meta_ = std::move(manifest.meta);
+  }
   auto source = open_weights(fs, path);
   if (source) {
     HW_RETURN_IF_ERROR(weights.add(fs, *std::move(source), "", config));
@@ -87,19 +107,15 @@ Result<> ModelWeights::add(FileSystem& fs, std::unique_ptr<WeightsSource> source
   HW_ASSIGN_OR_RETURN(DetectedCheckpoint detected, detect_checkpoint(named_shapes(*source), where));
   dialect_ = detected.dialect;
   family_ = detected.family;
-  const std::string directory = directory_of(fs, where);
-  std::string config_path = config.empty() ? join_path(directory, "config.json") : config;
-  if (config.empty() && (!fs.exists(config_path) || detected.networks.size() != 1))
-    config_path.clear();
-  for (DetectedNetwork& network : detected.networks) {
-    Network added{scope + network.scope, network.model, network.heads_assumed, directory};
-    if (!config_path.empty()) {
-      HW_ASSIGN_OR_RETURN(const std::string text, read_file(fs, config_path, kConfigLimit));
-      HW_ASSIGN_OR_RETURN(const Json json, parse_json(text, config_path));
-      HW_ASSIGN_OR_RETURN(added.model, reconcile(network, json, config_path, where));
-      added.heads_assumed = false;
-    }
-    networks_.push_back(std::move(added));
+  std::string config_path = config;
+  if (config.empty() && detected.networks.size() == 1) {
+    const std::string beside = join_path(directory_of(fs, where), "config.json");
+    if (fs.exists(beside)) config_path = beside;
+  }
+  for (const DetectedNetwork& network : detected.networks) {
+    HW_ASSIGN_OR_RETURN(Network described, describe(fs, network, where, config_path));
+    described.scope = scope + network.scope;
+    networks_.push_back(std::move(described));
   }
   using Role = DetectedTensor::Role;
   // A file may hold one tensor under two names of parameters: the networks of a pair share tables.
@@ -130,6 +146,25 @@ Result<> ModelWeights::add(FileSystem& fs, std::unique_ptr<WeightsSource> source
   }
   sources_.push_back(std::move(source));
   return {};
+}
+
+// A network as its config.json has it, else as our own checkpoint, else as the weights show it.
+Result<ModelWeights::Network> ModelWeights::describe(FileSystem& fs, const DetectedNetwork& network,
+                                                     const std::string& where,
+                                                     const std::string& config) const {
+  Network described{network.scope, network.model, network.heads_assumed, directory_of(fs, where)};
+  std::optional<Json> said;
+  if (!config.empty()) {
+    HW_ASSIGN_OR_RETURN(const std::string text, read_file(fs, config, kConfigLimit));
+    HW_ASSIGN_OR_RETURN(said, parse_json(text, config));
+  } else {
+    HW_ASSIGN_OR_RETURN(said, saved_model(meta_, path_, network.scope));
+  }
+  if (!said) return described;
+  HW_ASSIGN_OR_RETURN(described.model,
+                      reconcile(network, *said, config.empty() ? path_ : config, where));
+  described.heads_assumed = false;
+  return described;
 }
 
 // Two directories each have the tables; where they are equal, the pair shares them.
@@ -220,6 +255,7 @@ Result<Tensor> ModelWeights::read(const Item& item) const {
 Result<TrainState> ModelWeights::state() const {
   TrainState state;
   state.step = step_.value_or(0);
+  state.meta = meta_;
   for (const auto& [name, item] : items_) {
     HW_ASSIGN_OR_RETURN(Tensor tensor, read(item));
     (item.moment ? state.slots : state.parameters).push_back({name, std::move(tensor)});

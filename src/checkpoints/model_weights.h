@@ -26,7 +26,8 @@ class ModelWeights {
  public:
   // `path`: as for open_weights(), or a directory with discriminator/ and generator/. Sizes are
   // seen in the weights; `config`, a config.json, adds what they do not show and must not
-  // contradict them. Empty: the config.json beside the weights, where there is one.
+  // contradict them. Empty: the config.json beside the weights, or what a checkpoint of ours says
+  // of itself, where there is one.
   static Result<ModelWeights> open(FileSystem& fs, const std::string& path,
                                    const std::string& config = {});
 
@@ -55,6 +56,8 @@ class ModelWeights {
   const std::map<std::string, Item, std::less<>>& items() const { return items_; }
   const Left& left() const { return left_; }
   std::optional<int64_t> step() const { return step_; }
+  // What the run left in a checkpoint of ours (TrainState::meta); "{}" of all others.
+  const std::string& meta() const { return meta_; }
   const std::vector<std::string>& notes() const { return notes_; }
   const WeightsSource& source(size_t i) const { return *sources_[i]; }
   const WeightEntry& entry(const Item& item) const {
@@ -69,14 +72,16 @@ class ModelWeights {
   Result<WeightBytes> read_bytes(const Item& item, bool transpose = false) const;
   // As f32, in canonical layout.
   Result<Tensor> read(const Item& item) const;
-  // All of it, as a training state; meta stays empty. Tensors that a network shares with the other
-  // come up as aliases.
+  // All of it, as a training state. Tensors that a network shares with the other come up as
+  // aliases.
   Result<TrainState> state() const;
 
  private:
   ModelWeights() = default;
   Result<> add(FileSystem& fs, std::unique_ptr<WeightsSource> source, const std::string& scope,
                const std::string& config);
+  Result<Network> describe(FileSystem& fs, const DetectedNetwork& network, const std::string& where,
+                           const std::string& config) const;
   Result<> merge_pair(FileSystem& fs, const std::string& path);
   Result<> drop_shared_tables();
   Result<> read_step();
@@ -89,6 +94,7 @@ class ModelWeights {
   std::map<std::string, Item, std::less<>> items_;  // by scoped canonical name
   Left left_;
   std::optional<int64_t> step_;
+  std::string meta_ = "{}";
   std::vector<std::string> notes_;
 };
 

@@ -38,7 +38,7 @@ class PretrainRun {
     HW_RETURN_IF_ERROR(open_directory());
     describe_run();
     HW_RETURN_IF_ERROR(report_baselines());
-    const Result<int> code = train();
+    Result<int> code = train();
     HW_RETURN_IF_ERROR(reporter_->close());
     return code;
   }
@@ -107,6 +107,7 @@ class PretrainRun {
           "give the sizes with which the checkpoint was trained, or another checkpoint",
           "{} does not fit the model: {}", path, fit.to_string());
     }
+    HW_RETURN_IF_ERROR(check_settings(start, inputs_->configs));
     slots_missing_ = !start.has_slots;
     begin_ = options_.first_step(start.state.step);
     origin_ = fmt::format("{}, {}", start.origin,

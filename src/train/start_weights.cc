@@ -1,9 +1,10 @@
 #include "train/start_weights.h"
 
 #include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
 #include <set>
 
-#include "checkpoints/model_weights.h"
 #include "checkpoints/native.h"
 
 namespace headwater {
@@ -78,6 +79,11 @@ bool all_slots(const TrainState& state) {
   });
 }
 
+bool is_generator(const ModelWeights::Network& network) {
+  return network.scope == kGenerator ||
+         network.model.architecture == Architecture::kElectraForMaskedLM;
+}
+
 std::string model_names(const ModelWeights& weights) {
   std::string names;
   for (const ModelWeights::Network& network : weights.networks()) {
@@ -94,10 +100,10 @@ Result<StartWeights> read_start_weights(FileSystem& fs, const std::string& path,
   StartWeights start;
   HW_ASSIGN_OR_RETURN(const ModelWeights weights, ModelWeights::open(fs, path));
   start.notes = weights.notes();
+  start.networks = weights.networks();
   HW_ASSIGN_OR_RETURN(start.state, weights.state());
-  if (const auto own = find_checkpoint(fs, path)) {
-    HW_ASSIGN_OR_RETURN(const TrainState native, load_checkpoint(fs, *own, LoadSlots::kNo));
-    start.state.meta = native.meta;
+  if (const auto own = find_checkpoint(fs, path)) {  // one of ours has a checksum over all of it
+    HW_RETURN_IF_ERROR(load_checkpoint(fs, *own, LoadSlots::kNo));
   }
   const Architecture architecture = weights.networks().front().model.architecture;
   if (model_type(architecture) == "bert") {
@@ -133,9 +139,33 @@ Result<> add_generator(FileSystem& fs, const std::string& path, StartWeights& we
     weights.state.parameters.push_back({std::move(name), std::move(tensor.tensor)});
   }
   if (added == 0) return fail(Code::kInvalidArgument, "{} holds no generator", path);
+  for (const ModelWeights::Network& network : source.networks()) {
+    if (is_generator(network)) weights.networks.push_back(network);
+  }
   weights.generator_missing = false;
   weights.has_slots = false;
   weights.origin += fmt::format(", generator of {}", source.source(0).path());
+  return {};
+}
+
+Result<> check_settings(const StartWeights& start, const ElectraConfigs& configs) {
+  constexpr std::array kKeys = {"num_attention_heads", "hidden_act", "layer_norm_eps"};
+  for (const ModelWeights::Network& network : start.networks) {
+    if (network.heads_assumed) continue;
+    const bool generator = is_generator(network);
+    const Json said = network.model.to_hf_json();
+    const Json run = (generator ? configs.generator : configs.discriminator).to_hf_json("");
+    for (const char* const key : kKeys) {
+      if (!said.contains(key) || said[key] == run[key]) continue;
+      const std::string value = said[key].dump();
+      return fail_hint(Code::kFailedPrecondition,
+                       generator
+                           ? "a generator has heads of 64, and else the discriminator's settings"
+                           : fmt::format("--model-hparam-overrides '{{\"{}\": {}}}'", key, value),
+                       "{}: its {} has {} {}, the run {}", start.origin,
+                       generator ? "generator" : "discriminator", key, value, run[key].dump());
+    }
+  }
   return {};
 }
 

@@ -12,8 +12,10 @@
 
 #include "base/error.h"
 #include "checkpoints/fit.h"
+#include "checkpoints/model_weights.h"
 #include "io/file.h"
 #include "state/train_state.h"
+#include "train/pretrain_options.h"
 
 namespace headwater {
 
@@ -24,6 +26,8 @@ struct StartWeights {
   bool other_model = false;  // a BERT, or a generator from which the discriminator starts, too
   std::string origin;        // for people: "ElectraForPreTraining of models/base"
   std::vector<std::string> notes;  // what was put elsewhere than it stood
+  // What the source's networks are, where it says so: more than shapes show.
+  std::vector<ModelWeights::Network> networks;
 };
 
 // `specs` are what the run trains; `one_encoder` when it has a single network. The vocabulary's
@@ -33,6 +37,10 @@ Result<StartWeights> read_start_weights(FileSystem& fs, const std::string& path,
 
 // The generator of another checkpoint, put into `weights`.
 Result<> add_generator(FileSystem& fs, const std::string& path, StartWeights& weights);
+
+// Shapes fit whatever the number of attention heads; the outputs do not. An error when a network of
+// the source has other heads, another activation or epsilon than the run's.
+Result<> check_settings(const StartWeights& start, const ElectraConfigs& configs);
 
 // "loaded 82 tensors; 2 fresh: ...; 3 unused: ...": what became of a start, for the log and the
 // run's record.

@@ -73,6 +73,7 @@ std::vector<Parameter> trained(std::vector<Parameter> parameters,
 
 std::vector<Value> values_of(const std::vector<Parameter>& parameters) {
   std::vector<Value> values;
+  values.reserve(parameters.size());
   for (const Parameter& parameter : parameters) values.push_back(parameter.value);
   return values;
 }

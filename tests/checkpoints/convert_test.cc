@@ -2,11 +2,14 @@
 // bit for bit, and what is refused.
 #include "checkpoints/convert.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "checkpoints/native.h"
 #include "checkpoints/safetensors.h"
 #include "checkpoints/weights_report.h"
+#include "python_peer.h"
 #include "weights_testing.h"
 
 namespace headwater {
@@ -144,6 +147,9 @@ TEST_F(ConvertTest, OneNetworkGoesUnderItsScope) {
     EXPECT_TRUE(parameter.name.starts_with("discriminator.")) << parameter.name;
   converted("run", WeightsFormat::kHuggingFace, "back");
   expect_same("back/discriminator", "hf_discriminator");
+  // The weights do not show it, the checkpoint between the two says it.
+  const Json config = *parse_json(text("back/discriminator/config.json"), "config.json");
+  EXPECT_EQ(config.value("num_attention_heads", 0), 4);
 }
 
 std::string error_of(const Result<ConvertReport>& result) {
@@ -179,6 +185,45 @@ TEST_F(ConvertTest, NeverOverTheInputOrOtherFiles) {
   EXPECT_NE(same.find("where the input stands"), std::string::npos) << same;
   const std::string other = error_of(convert("gpt2_lm", WeightsFormat::kHuggingFace, "tf1_gpt2"));
   EXPECT_NE(other.find("not empty"), std::string::npos) << other;
+}
+
+// Every golden model in every foreign format, as the programs that it is for read it.
+TEST_F(ConvertTest, TransformersAndTensorFlowReadEveryOutput) {
+  if (!python_has("torch, transformers, tensorflow")) {
+    GTEST_SKIP() << "no Python with torch, transformers and tensorflow (set HW_PYTHON)";
+  }
+  const std::vector<std::string> hugging_face = {"bert_pretraining", "gpt2_lm",
+                                                 "electra_seqcls_multilabel", "hf_discriminator",
+                                                 "hf_generator"};
+  const std::vector<std::string> tensorflow = {"tf1_electra_small", "tf1_bert_pretraining",
+                                               "tf1_gpt2"};
+  for (const std::string& model : hugging_face) {
+    const std::string through = "out/tf/" + model;  // and back, so that nothing is only copied
+    converted(model, WeightsFormat::kTensorFlow, through);
+    for (const auto& [name, content] : golden_files("convert", model + "/config.json"))
+      fs_.put(through + "/config.json", content);
+    converted(through, WeightsFormat::kHuggingFace, "out/hf/" + model);
+    converted(model, WeightsFormat::kHuggingFaceBin, "out/hf/bin/" + model);
+    for (const auto& [name, content] : golden_files("convert", model + "/"))
+      fs_.put("out/reference/" + name, content);
+  }
+  for (const std::string& model : tensorflow) {
+    converted(model, WeightsFormat::kHuggingFace, "out/hf/" + model);
+    converted(model, WeightsFormat::kTensorFlow, "out/tf/" + model);
+    converted(model, WeightsFormat::kTensorFlow, "out/tf/without_slots_" + model, false);
+  }
+  const std::string folder = testing::TempDir() + fmt::format("hw_convert_{}", ::getpid());
+  for (const auto& [name, content] : fs_.files()) {
+    if (!name.starts_with("out/")) continue;
+    const std::string path = join_path(folder, name.substr(4));
+    ASSERT_TRUE(local_files().make_directories(directory_name(path)));
+    ASSERT_TRUE(write_file_atomic(local_files(), path, content));
+  }
+  const auto [status, output] = run_command(
+      python() + " " + quoted(HW_TESTS_DIR "/compat/convert_check.py") + " " + quoted(folder));
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(status, 0) << output;
+  RecordProperty("peers", output);
 }
 
 }  // namespace

@@ -157,5 +157,33 @@ TEST_F(MissingNetworkTest, OtherSizesAreNamed) {
       << text;
 }
 
+// The weights fit whatever the number of heads: what the source says of itself is compared.
+TEST_F(MissingNetworkTest, OtherHeadsAreAnError) {
+  const auto expect_error = [](const Result<int>& result, std::string_view heads) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
+    const std::string text = result.error().to_string();
+    EXPECT_NE(text.find(fmt::format("its discriminator has num_attention_heads {}", heads)),
+              std::string::npos)
+        << text;
+  };
+  const Settings two_heads = {
+      {"num_train_steps", "1"},
+      {"num_warmup_steps", "1"},
+      {"model_hparam_overrides",
+       R"({"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+           "intermediate_size": 64, "max_position_embeddings": 24})"}};
+  save_part("half", "");
+  expect_error(pretrain("second", from_half(two_heads)), "4, the run 2");
+
+  Settings bert = two_heads;
+  bert.insert(bert.end(),
+              {{"init_checkpoint", std::string(HW_TESTS_DIR) + "/golden/convert/bert_pretraining"},
+               {"missing_generator", "random"},
+               {"vocab_size", "96"},
+               {"embedding_size", "32"}});
+  expect_error(pretrain("third", bert), "4, the run 2");
+}
+
 }  // namespace
 }  // namespace headwater
