@@ -4,7 +4,9 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <optional>
 
+#include "base/checked.h"
 #include "records/wire.h"
 
 namespace headwater {
@@ -212,6 +214,14 @@ tl::unexpected<Error> not_an_example(std::string_view payload) {
                    payload.size());
 }
 
+// -1 when it overflows.
+int64_t checked_product(std::span<const int64_t> shape) {
+  std::optional<int64_t> product = 1;
+  for (const int64_t extent : shape)
+    if (product) product = checked_mul(*product, extent);
+  return product.value_or(-1);
+}
+
 int64_t values_size(const FeatureValues& values) {
   return std::visit(
       [](const auto& list) -> int64_t {
@@ -397,6 +407,10 @@ Result<ExampleParser> ExampleParser::create(std::vector<FeatureSpec> specs) {
     if (spec.type == FeatureType::kNone || spec.length < 0) {
       return fail(Code::kInvalidArgument, "feature '{}' needs a type and a length", spec.key);
     }
+    if (!spec.shape.empty() && checked_product(spec.shape) != spec.length) {
+      return fail(Code::kInvalidArgument, "the shape of feature '{}' does not hold {} values",
+                  spec.key, spec.length);
+    }
     const auto default_type = static_cast<FeatureType>(spec.default_values.index());
     if (default_type == FeatureType::kNone) continue;
     const int64_t count = values_size(spec.default_values);
@@ -438,8 +452,9 @@ Result<> ExampleParser::check(const FeatureSpec& spec, ParsedFeature& feature,
                               std::string_view payload) const {
   using Layout = FeatureSpec::Layout;
   if (!feature.present) {
-    if (spec.layout == Layout::kVariable) return {};
-    if (spec.default_values.index() == 0) {
+    const bool has_default = spec.default_values.index() != 0;
+    if (!has_default && spec.layout == Layout::kVariable && !spec.required) return {};
+    if (!has_default) {
       const auto example = parse_example(payload);
       return fail_hint(Code::kInvalidArgument, "build the records again with this feature",
                        "feature '{}' is missing; found: {}", spec.key,

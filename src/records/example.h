@@ -53,11 +53,14 @@ struct FeatureSpec {
   // missing feature is an error.
   FeatureValues default_values = {};
   int64_t padding = 0;  // int64 features; floats are padded with 0, bytes with ""
+  // kFixed: what `length` values are one record of, [] for a single value; else empty.
+  std::vector<int64_t> shape = {};
+  bool required = false;  // kVariable: a missing feature is an error, an empty list is not
 };
 
 // One feature of one record; the vector of its type is filled.
 struct ParsedFeature {
-  bool present = false;
+  bool present = false;  // the record has it; false where a default stands in
   FeatureType type = FeatureType::kNone;
   std::vector<int64_t> ints;
   std::vector<float> floats;
@@ -68,7 +71,7 @@ struct ParsedFeature {
 
 class ExampleParser {
  public:
-  // An error when a key comes twice, a length is negative, or a default does not fit its spec.
+  // An error when a key comes twice, a length is negative, or a shape or a default does not fit.
   static Result<ExampleParser> create(std::vector<FeatureSpec> specs);
 
   // Fills features[i] for specs()[i]. May be called from several threads. `features` keeps its
