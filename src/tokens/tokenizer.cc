@@ -6,8 +6,8 @@
 
 #include "text/basic_normalizer.h"
 #include "text/emoji.h"
-#include "text/normal_form.h"
 #include "text/utf8.h"
+#include "tokens/text_rewriter.h"
 #include "tokens/word_matcher.h"
 
 namespace headwater {
@@ -67,6 +67,9 @@ void TokenizerOptions::describe(Fields& f) {
   f("parse_specials", parse_specials,
     "\"[MASK]\" and the like in the text become special tokens, not plain text");
   f("isolate_emoji", isolate_emoji, "an emoji sequence is one token, also when glued to a word");
+  f("add_prefix_space", add_prefix_space,
+    "byte-level BPE: a blank before a text that has none, so that its first word is one like "
+    "others");
 }
 
 Result<NormalizerOptions> TokenizerOptions::normalizer_options() const {
@@ -91,25 +94,12 @@ struct Tokenizer::Tables {
   TokenizerOptions options;
   BasicNormalizer normalizer;
   WordMatcher matcher;
-  NormalForm form;
+  TextRewriter rewriter;
   int32_t unk;
 
-  // A text as it is matched, and the way back to the bytes it came from.
-  struct Rewritten {
-    std::string text;
-    OffsetMap jamo, form;
-    size_t begin = 0;  // of the part that was rewritten
-    ByteRange original(ByteRange range) const {
-      range = jamo.original(form.original(range));
-      return {begin + range.begin, begin + range.end};
-    }
-  };
-
   bool is_plain() const {
-    return form == NormalForm::kNone && options.max_jamo_run == 0 && !options.parse_specials &&
-           !options.isolate_emoji;
+    return rewriter.does_nothing() && !options.parse_specials && !options.isolate_emoji;
   }
-  void rewrite(std::string_view part, Rewritten& out) const;
   int32_t emoji_id(std::string_view emoji) const;
   // Calls special(id, range) for specials written in the text and part(view, offset) between them.
   template <class Part, class Special>
@@ -141,19 +131,20 @@ Result<Tokenizer> Tokenizer::create(Vocabulary vocabulary, TokenizerOptions opti
     return fail(Code::kInvalidArgument, "max_jamo_run must not be negative, got {}",
                 options.max_jamo_run);
   }
+  if (options.add_prefix_space) {
+    return fail_hint(Code::kInvalidArgument, "leave it away",
+                     "add_prefix_space is an option of byte-level BPE, and {} is a WordPiece "
+                     "vocabulary",
+                     vocabulary.name());
+  }
+  const TextRewriter rewriter{form, options.max_jamo_run};
   BasicNormalizer normalizer(rules);
   HW_ASSIGN_OR_RETURN(WordMatcher matcher,
                       WordMatcher::build(vocabulary, normalizer, *unk,
                                          static_cast<int32_t>(options.max_word_chars)));
   return Tokenizer(std::make_shared<const Tables>(Tables{std::move(vocabulary), std::move(options),
                                                          std::move(normalizer), std::move(matcher),
-                                                         form, *unk}));
-}
-
-void Tokenizer::Tables::rewrite(std::string_view part, Rewritten& out) const {
-  out.text = options.max_jamo_run > 0 ? shorten_jamo_runs(part, options.max_jamo_run, &out.jamo)
-                                      : std::string(part);
-  if (!is_normal(out.text, form)) out.text = to_normal_form(out.text, form, &out.form);
+                                                         rewriter, *unk}));
 }
 
 // One token for the whole sequence: as written, or cleaned as any word is, or without the choice
@@ -238,11 +229,8 @@ void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) con
   t.split_specials(
       text,
       [&](std::string_view part, size_t) {
-        if (t.options.max_jamo_run == 0 && is_normal(part, t.form))
-          return t.split_emoji(part, plain, single);
-        Tables::Rewritten rewritten;
-        t.rewrite(part, rewritten);
-        t.split_emoji(rewritten.text, plain, single);
+        if (t.rewriter.keeps(part)) return t.split_emoji(part, plain, single);
+        t.split_emoji(t.rewriter.rewrite(part).text, plain, single);
       },
       single);
 }
@@ -254,9 +242,7 @@ std::vector<Token> Tokenizer::tokenize(std::string_view text) const {
   t.split_specials(
       text,
       [&](std::string_view part, size_t offset) {
-        Tables::Rewritten rewritten;
-        rewritten.begin = offset;
-        t.rewrite(part, rewritten);
+        const RewrittenText rewritten = t.rewriter.rewrite(part);
         const size_t first = tokens.size();
         t.split_emoji(
             rewritten.text,
@@ -271,7 +257,7 @@ std::vector<Token> Tokenizer::tokenize(std::string_view text) const {
             });
         for (size_t i = first; i < tokens.size(); ++i) {
           const ByteRange range = rewritten.original({tokens[i].begin, tokens[i].end});
-          tokens[i].begin = range.begin, tokens[i].end = range.end;
+          tokens[i].begin = offset + range.begin, tokens[i].end = offset + range.end;
         }
       },
       [&](int32_t id, ByteRange range) {

@@ -35,6 +35,7 @@ struct TokenizerOptions {
   bool parse_specials = false;     // "[MASK]" in the text becomes the special token
   bool isolate_emoji = false;      // an emoji sequence is a word and one token of its own
   int64_t max_jamo_run = 0;        // longer runs of one compatibility jamo are cut; 0: never
+  bool add_prefix_space = false;   // byte-level BPE: a blank before a text that has none
 
   void describe(Fields& f);
   // Only what also makes sense without a vocabulary: case, accents, normal form, jamo.
