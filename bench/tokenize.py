@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Tokenisation against Hugging Face tokenizers: alternating runs, ratio of medians.
 
-  bench/tokenize.py [--mb 20] [--rounds 5] [--threads 1] [--vocab FILE] [--input FILE] [--python PYTHON]
+  bench/tokenize.py [--model wordpiece|bpe] [--mb 20] [--rounds 5] [--threads 1] [--vocab FILE] [--input FILE] [--python PYTHON]
 
 Needs build/bench/bench/tokenize_bench (cmake --workflow is not needed: cmake --preset bench, then
 ninja -C build/bench tokenize_bench), the shared folder ($HW_SHARED, or ../shared beside the
-repository) with the peers' scripts, and a Python that has `tokenizers`. Without --input the text is
-the first --mb megabytes of the film reviews in the shared folder.
+repository) with vocabularies and the WordPiece peer's script, and a Python that has `tokenizers`. Without --input the
+text is the first --mb megabytes of the film reviews in the shared folder. --vocab is a vocab.txt; for bpe a folder with
+GPT-2's two files.
 """
 import argparse
 import json
@@ -28,7 +29,8 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--lower", action="store_true")
-    parser.add_argument("--vocab", default=SHARED / "fixtures/tokenizers/vocabs/koelectra-v1/vocab.txt")
+    parser.add_argument("--model", choices=["wordpiece", "bpe"], default="wordpiece")
+    parser.add_argument("--vocab")
     parser.add_argument("--input")
     parser.add_argument("--python", default=sys.executable, help="a Python with tokenizers")
     parser.add_argument("--program", default=ROOT / "build/bench/bench/tokenize_bench")
@@ -62,8 +64,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         text = Path(a.input).resolve() if a.input else reviews(a.mb, folder)
         lower = ["--lower"] if a.lower else []
-        common = ["--vocab", Path(a.vocab).resolve(), "--input", text, "--threads", a.threads, *lower]
-        peer = [a.python, "tokenize_peer.py", "--reps", 1, *common]
+        vocabs = SHARED / "fixtures/tokenizers/vocabs"
+        default = vocabs / ("gpt2" if a.model == "bpe" else "koelectra-v1/vocab.txt")
+        common = ["--vocab", Path(a.vocab or default).resolve(), "--input", text, "--threads", a.threads, *lower]
+        script = ROOT / "bench/tokenize_bpe_peer.py" if a.model == "bpe" else "tokenize_peer.py"
+        peer = [a.python, script, "--reps", 1, *common]
         sides = {
             "headwater": lambda: run([a.program, "--reps", 5, "--hf", *common]),
             "headwater, offsets": lambda: run([a.program, "--reps", 1, "--hf", "--offsets", *common]),

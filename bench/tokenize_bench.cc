@@ -1,6 +1,7 @@
 // Throughput of the tokenizer, one JSON line: the counterpart of the peers' script. Lines are read
 // once; only tokenisation is timed, as there.
-//   tokenize_bench --vocab FILE --input FILE [--lower] [--hf] [--threads N] [--reps N] [--offsets]
+// --vocab is a file or folder of WordPiece or of byte-level BPE.
+//   tokenize_bench --vocab PATH --input FILE [--lower] [--hf] [--threads N] [--reps N] [--offsets]
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -13,7 +14,7 @@
 
 #include "base/threads.h"
 #include "io/file.h"
-#include "tokens/tokenizer.h"
+#include "tokens/any_tokenizer.h"
 
 namespace headwater {
 namespace {
@@ -65,7 +66,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 // Tokenises all lines once, batches of 4,096 as the peers' script, and returns the number of
 // tokens.
-int64_t run_once(const Tokenizer& tokenizer, const std::vector<std::string_view>& lines,
+int64_t run_once(const AnyTokenizer& tokenizer, const std::vector<std::string_view>& lines,
                  bool offsets) {
   std::atomic<int64_t> total = 0;
   parallel_for(static_cast<int64_t>(lines.size()), 4096, [&](int64_t begin, int64_t end) {
@@ -97,10 +98,10 @@ double cpu_seconds() {
 Result<> bench(const Arguments& a) {
   using Clock = std::chrono::steady_clock;
   const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
-  HW_ASSIGN_OR_RETURN(Vocabulary vocabulary, Vocabulary::load(local_files(), a.vocab));
+  HW_ASSIGN_OR_RETURN(const TokenizerFiles files, read_tokenizer_files(local_files(), a.vocab));
+  HW_ASSIGN_OR_RETURN(const TokenizerOptions options, options_for(files, a.options));
   const auto t0 = Clock::now();
-  HW_ASSIGN_OR_RETURN(const Tokenizer tokenizer,
-                      Tokenizer::create(std::move(vocabulary), a.options));
+  HW_ASSIGN_OR_RETURN(const AnyTokenizer tokenizer, AnyTokenizer::create(files, options));
   const double build_seconds = seconds(Clock::now() - t0);
   HW_ASSIGN_OR_RETURN(const std::string text, read_file(local_files(), a.input));
   const std::vector<std::string_view> lines = lines_of(text);

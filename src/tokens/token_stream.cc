@@ -10,81 +10,12 @@
 #include "base/json.h"
 #include "base/threads.h"
 #include "text/utf8.h"
+#include "tokens/line_blocks.h"
 
 namespace headwater {
 namespace {
 
-constexpr size_t kMaxLineBytes = size_t{1} << 30;
 constexpr int64_t kLinesPerTask = 512;
-
-// Whole lines of the source, about `block_bytes` at a time.
-class BlockReader {
- public:
-  BlockReader(ByteSource& source, const TokenStreamOptions& options)
-      : source_(source), options_(options) {}
-
-  // The next block; false at the end. Lines are views that live until the next call.
-  Result<bool> next(std::vector<std::string_view>& lines) {
-    buffer_.erase(0, consumed_);
-    first_line_ += static_cast<int64_t>(lines.size());
-    lines.clear();
-    const size_t want = static_cast<size_t>(options_.block_bytes);
-    size_t end = std::string::npos;  // last line end; what the last block left has none
-    while (!ended_ && (buffer_.size() < want || end == std::string::npos)) {
-      const size_t before = buffer_.size();
-      HW_RETURN_IF_ERROR(fill(want));
-      const size_t found = std::string_view(buffer_).substr(before).rfind('\n');
-      if (found != std::string_view::npos) end = before + found;
-      if (end == std::string::npos && buffer_.size() > kMaxLineBytes) {
-        return fail_hint(Code::kInvalidArgument, "is this a text file?",
-                         "{}: line {} is longer than {} bytes", options_.name, first_line_,
-                         kMaxLineBytes);
-      }
-    }
-    consumed_ = ended_ || end == std::string::npos ? buffer_.size() : end + 1;
-    split(std::string_view(buffer_).substr(0, consumed_), lines);
-    return !lines.empty();
-  }
-
-  int64_t first_line() const { return first_line_; }  // number of lines[0], from 1
-  int64_t bytes() const { return bytes_; }            // read so far
-  // Offset in the input of a byte of this block.
-  int64_t offset_of(const char* byte) const {
-    return bytes_ - static_cast<int64_t>(buffer_.size()) + (byte - buffer_.data());
-  }
-  std::string_view start() const { return start_; }  // first bytes of the input
-
- private:
-  Result<> fill(size_t want) {
-    const size_t before = buffer_.size();
-    buffer_.resize(before + want);
-    HW_ASSIGN_OR_RETURN(const size_t n,
-                        source_.read(std::span(reinterpret_cast<uint8_t*>(buffer_.data()) + before,
-                                               buffer_.size() - before)));
-    buffer_.resize(before + n);
-    bytes_ += static_cast<int64_t>(n);
-    ended_ = n == 0;
-    if (start_.empty()) start_ = buffer_.substr(0, 2);
-    return {};
-  }
-
-  static void split(std::string_view text, std::vector<std::string_view>& lines) {
-    while (!text.empty()) {
-      const size_t end = std::min(text.find('\n'), text.size());
-      std::string_view line = text.substr(0, end);
-      if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-      lines.push_back(line);
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
-  }
-
-  ByteSource& source_;
-  const TokenStreamOptions& options_;
-  std::string buffer_, start_;
-  size_t consumed_ = 0;
-  bool ended_ = false;
-  int64_t first_line_ = 1, bytes_ = 0;
-};
 
 // What one task made of its lines.
 struct TaskResult {
@@ -97,20 +28,26 @@ struct TaskResult {
 
 class LineFormatter {
  public:
-  static Result<LineFormatter> create(const Tokenizer& tokenizer,
+  static Result<LineFormatter> create(const AnyTokenizer& tokenizer,
                                       const TokenStreamOptions& options) {
     LineFormatter formatter(tokenizer, options);
+    const Tokenizer* pieces = tokenizer.word_pieces();
     if (options.add_special_tokens) {
-      HW_ASSIGN_OR_RETURN(formatter.special_, tokenizer.vocabulary().special_ids());
+      if (pieces == nullptr) {
+        return fail_hint(Code::kInvalidArgument, "leave --add-special-tokens away",
+                         "byte-level BPE puts no special tokens around a text");
+      }
+      HW_ASSIGN_OR_RETURN(formatter.special_, pieces->vocabulary().special_ids());
     }
-    if (options.format == TokenFormat::kJson) {
-      for (const std::string& token : tokenizer.vocabulary().tokens())
-        formatter.escaped_.push_back(dump_json(Json(token)));
+    for (int64_t id = 0; options.format != TokenFormat::kIds && id < tokenizer.size(); ++id) {
+      std::string token = tokenizer.token(id);
+      formatter.written_.push_back(options.format == TokenFormat::kJson ? dump_json(Json(token))
+                                                                        : std::move(token));
     }
-    if (tokenizer.options().isolate_emoji) {
-      TokenizerOptions glued = tokenizer.options();
+    if (pieces != nullptr && pieces->options().isolate_emoji) {
+      TokenizerOptions glued = pieces->options();
       glued.isolate_emoji = false;
-      HW_ASSIGN_OR_RETURN(formatter.glued_, Tokenizer::create(tokenizer.vocabulary(), glued));
+      HW_ASSIGN_OR_RETURN(formatter.glued_, Tokenizer::create(pieces->vocabulary(), glued));
     }
     return formatter;
   }
@@ -131,12 +68,13 @@ class LineFormatter {
     if (glued_) count_saved(line, ids, result);
     std::span<const int32_t> plain = ids;
     if (special_) plain = plain.subspan(1, plain.size() - 2);
-    result.report.add(tokenizer_, line, plain);
+    if (pieces_ != nullptr) return result.report.add(*pieces_, line, plain);
+    result.report.add_known(line, static_cast<int64_t>(plain.size()));
   }
 
  private:
-  LineFormatter(const Tokenizer& tokenizer, const TokenStreamOptions& options)
-      : tokenizer_(tokenizer), options_(options) {}
+  LineFormatter(const AnyTokenizer& tokenizer, const TokenStreamOptions& options)
+      : tokenizer_(tokenizer), pieces_(tokenizer.word_pieces()), options_(options) {}
 
   std::vector<Token> with_specials(std::vector<Token> tokens) const {
     if (special_) {
@@ -157,7 +95,7 @@ class LineFormatter {
       if (options_.format == TokenFormat::kIds) {
         append_number(ids[i], out);
       } else {
-        out += tokenizer_.vocabulary().token(ids[i]);
+        out += written_[static_cast<size_t>(ids[i])];
       }
     }
   }
@@ -172,7 +110,7 @@ class LineFormatter {
       out.push_back(']');
     };
     list("{\"ids\":[", [&](const Token& t) { append_number(t.id, out); });
-    list(",\"tokens\":[", [&](const Token& t) { out += escaped_[static_cast<size_t>(t.id)]; });
+    list(",\"tokens\":[", [&](const Token& t) { out += written_[static_cast<size_t>(t.id)]; });
     list(",\"offsets\":[", [&](const Token& t) {
       out.push_back('[');
       append_number(static_cast<int64_t>(t.begin), out);
@@ -187,15 +125,16 @@ class LineFormatter {
     std::vector<int32_t> glued;
     glued_->append_ids(line, glued);
     const auto unknown = [&](std::span<const int32_t> list) {
-      return std::count(list.begin(), list.end(), tokenizer_.unk_id());
+      return std::count(list.begin(), list.end(), pieces_->unk_id());
     };
     result.saved_by_emoji += unknown(glued) - unknown(ids);
   }
 
-  const Tokenizer& tokenizer_;
+  const AnyTokenizer& tokenizer_;
+  const Tokenizer* pieces_;  // null: byte-level BPE
   const TokenStreamOptions& options_;
   std::optional<SpecialIds> special_;
-  std::vector<std::string> escaped_;  // tokens as JSON texts
+  std::vector<std::string> written_;  // tokens, plain or as JSON texts
   std::optional<Tokenizer> glued_;    // without isolate_emoji
 };
 
@@ -221,10 +160,10 @@ void run_task(const LineFormatter& formatter, std::span<const std::string_view> 
 }  // namespace
 
 Result<TokenStreamCounts> tokenize_stream(ByteSource& source, ByteSink& sink,
-                                          const Tokenizer& tokenizer,
+                                          const AnyTokenizer& tokenizer,
                                           const TokenStreamOptions& options) {
   HW_ASSIGN_OR_RETURN(const LineFormatter formatter, LineFormatter::create(tokenizer, options));
-  BlockReader reader(source, options);
+  LineBlocks reader(source, options.name, options.block_bytes);
   TokenStreamCounts counts;
   std::vector<std::string_view> lines;
   while (true) {

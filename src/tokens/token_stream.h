@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "io/file.h"
-#include "tokens/tokenizer.h"
+#include "tokens/any_tokenizer.h"
 #include "tokens/unknown_report.h"
 
 namespace headwater {
@@ -20,9 +20,9 @@ enum class TokenFormat : uint8_t {
 
 struct TokenStreamOptions {
   TokenFormat format = TokenFormat::kIds;
-  bool add_special_tokens = false;         // [CLS] in front, [SEP] behind; their offsets are [0, 0]
-  bool replace_invalid = false;            // U+FFFD for what is not UTF-8, instead of an error
-  std::string name;                        // of the input, in messages
+  bool add_special_tokens = false;  // WordPiece: [CLS] in front, [SEP] behind; offsets [0, 0]
+  bool replace_invalid = false;     // U+FFFD for what is not UTF-8, instead of an error
+  std::string name;                 // of the input, in messages
   int64_t block_bytes = int64_t{4} << 20;  // read, tokenised and written at a time
 };
 
@@ -36,7 +36,7 @@ struct TokenStreamCounts {
 
 // A line ends with LF or CR LF; the last one may lack its end. Lines over 1 GiB are an error.
 Result<TokenStreamCounts> tokenize_stream(ByteSource& source, ByteSink& sink,
-                                          const Tokenizer& tokenizer,
+                                          const AnyTokenizer& tokenizer,
                                           const TokenStreamOptions& options);
 
 }  // namespace headwater

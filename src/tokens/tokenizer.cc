@@ -67,9 +67,12 @@ void TokenizerOptions::describe(Fields& f) {
   f("parse_specials", parse_specials,
     "\"[MASK]\" and the like in the text become special tokens, not plain text");
   f("isolate_emoji", isolate_emoji, "an emoji sequence is one token, also when glued to a word");
+}
+
+void TokenizerOptions::describe_all(Fields& f) {
+  describe(f);
   f("add_prefix_space", add_prefix_space,
-    "byte-level BPE: a blank before a text that has none, so that its first word is one like "
-    "others");
+    "byte-level BPE: a blank before a text that has none, so that its first word is like others");
 }
 
 Result<NormalizerOptions> TokenizerOptions::normalizer_options() const {

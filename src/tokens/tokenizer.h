@@ -37,7 +37,8 @@ struct TokenizerOptions {
   int64_t max_jamo_run = 0;        // longer runs of one compatibility jamo are cut; 0: never
   bool add_prefix_space = false;   // byte-level BPE: a blank before a text that has none
 
-  void describe(Fields& f);
+  void describe(Fields& f);      // what WordPiece has
+  void describe_all(Fields& f);  // with what only byte-level BPE has
   // Only what also makes sense without a vocabulary: case, accents, normal form, jamo.
   void describe_normalizer(Fields& f);
 

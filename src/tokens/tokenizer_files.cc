@@ -61,7 +61,8 @@ Result<> read_added_tokens(const nlohmann::json& config, const std::string& name
 
 Result<TokenizerFiles> read_pair(FileSystem& fs, const nlohmann::json& vocab,
                                  const std::string& vocab_path, const std::string& merges_path) {
-  const std::string folder = directory_name(vocab_path), config_path = join_path(folder, kConfigJson);
+  const std::string folder = directory_name(vocab_path),
+                    config_path = join_path(folder, kConfigJson);
   BpeParts parts;
   HW_RETURN_IF_ERROR(read_vocab_json(vocab, vocab_path, parts));
   HW_RETURN_IF_ERROR(read_merges_txt(fs, merges_path, parts));
@@ -94,7 +95,8 @@ Result<TokenizerFiles> read_folder(FileSystem& fs, const std::string& folder) {
   }
   HW_ASSIGN_OR_RETURN(Vocabulary vocabulary, Vocabulary::load(fs, path));
   HW_ASSIGN_OR_RETURN(const nlohmann::json config, read_config(fs, folder));
-  return TokenizerFiles{std::move(vocabulary), options_of(config, {"do_lower_case", "strip_accents"}),
+  return TokenizerFiles{std::move(vocabulary),
+                        options_of(config, {"do_lower_case", "strip_accents"}),
                         join_path(folder, kConfigJson)};
 }
 
@@ -110,7 +112,8 @@ bool looks_like_json(std::string_view content) {
   return content.starts_with('"') || content.starts_with('}');
 }
 
-Result<TokenizerFiles> read_json(FileSystem& fs, std::string_view content, const std::string& path) {
+Result<TokenizerFiles> read_json(FileSystem& fs, std::string_view content,
+                                 const std::string& path) {
   HW_ASSIGN_OR_RETURN(const nlohmann::json json, parse_large_json(content, path));
   if (json.contains("model") && json["model"].is_object()) return tokenizer_of_json(json, path);
   const auto merges = find_beside(fs, directory_name(path), 1);
@@ -148,12 +151,11 @@ Result<TokenizerOptions> options_for(const TokenizerFiles& files, TokenizerOptio
                                      const Fields* origins) {
   TokenizerOptions untouched;
   Fields fields, defaults;
-  given.describe(fields);
-  untouched.describe(defaults);
+  given.describe_all(fields);
+  untouched.describe_all(defaults);
   for (Field& field : fields.all()) {
-    const bool is_given = origins != nullptr
-                              ? !origins->find(field.name)->is_default()
-                              : field.text() != defaults.find(field.name)->text();
+    const bool is_given = origins != nullptr ? !origins->find(field.name)->is_default()
+                                             : field.text() != defaults.find(field.name)->text();
     if (is_given) field.origin = "given";
   }
   HW_ASSIGN_OR_RETURN(const Json options, parse_json(files.options, files.origin));

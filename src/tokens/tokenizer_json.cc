@@ -74,7 +74,8 @@ class Reader {
       options_["max_word_chars"] = n;
     }
     HW_RETURN_IF_ERROR(read_bert_normalizer(member(json_, "normalizer")));
-    if (const std::string type = type_of(member(json_, "pre_tokenizer")); type != "BertPreTokenizer")
+    if (const std::string type = type_of(member(json_, "pre_tokenizer"));
+        type != "BertPreTokenizer")
       return refuse("pre_tokenizer", type, "BertPreTokenizer is, for WordPiece");
     HW_ASSIGN_OR_RETURN(std::vector<std::string> tokens, tokens_by_id(member(model, "vocab")));
     HW_ASSIGN_OR_RETURN(Vocabulary vocabulary, Vocabulary::from_tokens(std::move(tokens), name_));
@@ -94,18 +95,20 @@ class Reader {
   }
 
   Result<> read_bert_normalizer_step(const Node& step) {
-    constexpr std::string_view kWanted =
-        "BertNormalizer with clean_text and handle_chinese_chars is, for WordPiece";
-    if (type_of(step) != "BertNormalizer" || !is_true(member(step, "clean_text")) ||
-        !is_true(member(step, "handle_chinese_chars")))
-      return refuse("normalizer", type_of(step), kWanted);
+    if (type_of(step) != "BertNormalizer")
+      return refuse("normalizer", type_of(step), "BertNormalizer is, for WordPiece");
+    for (const char* key : {"clean_text", "handle_chinese_chars"})
+      if (!is_true(member(step, key)))
+        return refuse("normalizer", fmt::format("BertNormalizer without {}", key),
+                      "with it, it is");
     options_["do_lower_case"] = is_true(member(step, "lowercase"));
     const Node& strip = member(step, "strip_accents");
     if (strip.is_boolean()) options_["strip_accents"] = strip.get<bool>();
     return {};
   }
 
-  // Tokens and added tokens in the order of their ids; a gap is an empty line, as in a vocabulary file.
+  // Tokens and added tokens in the order of their ids; a gap is an empty line, as in a vocabulary
+  // file.
   Result<std::vector<std::string>> tokens_by_id(const Node& vocab) const {
     std::vector<std::string> tokens;
     const auto limit = static_cast<int64_t>(2 * vocab.size() + 4096);
@@ -117,8 +120,8 @@ class Reader {
       const size_t at = static_cast<size_t>(n);
       if (at >= tokens.size()) tokens.resize(at + 1);
       if (!tokens[at].empty() && tokens[at] != token) {
-        return fail(Code::kInvalidArgument, "{}: id {} is given to '{}' and again to '{}'", name_, n,
-                    tokens[at], token);
+        return fail(Code::kInvalidArgument, "{}: id {} is given to '{}' and again to '{}'", name_,
+                    n, tokens[at], token);
       }
       tokens[at] = token;
       return {};
@@ -210,8 +213,8 @@ Result<AddedToken> added_token_of_json(const nlohmann::json& json, int64_t id,
   if (token.text.empty() || id < 0 || id > std::numeric_limits<int32_t>::max())
     return fail(Code::kInvalidArgument, "{}: an added token lacks its content or id", name);
   if (is_true(member(json, "single_word"))) {
-    return fail(Code::kUnimplemented, "{}: added token '{}' has single_word, which is not supported",
-                name, token.text);
+    return fail(Code::kUnimplemented,
+                "{}: added token '{}' has single_word, which is not supported", name, token.text);
   }
   return token;
 }

@@ -1,4 +1,5 @@
-// A tokenizer.json, as Hugging Face's tokenizers 0.13 to 0.23 write it, to a vocabulary and options.
+// A tokenizer.json, as Hugging Face's tokenizers 0.13 to 0.23 write it, to a vocabulary and
+// options.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

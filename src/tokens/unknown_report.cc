@@ -25,9 +25,7 @@ bool has_hangul_syllable(std::string_view word) {
 
 void UnknownReport::add(const Tokenizer& tokenizer, std::string_view line,
                         std::span<const int32_t> ids) {
-  ++lines_;
-  tokens_ += static_cast<int64_t>(ids.size());
-  if (!is_normal(line, NormalForm::kNfc)) ++denormal_lines_;
+  add_known(line, static_cast<int64_t>(ids.size()));
   const auto unknown = std::count(ids.begin(), ids.end(), tokenizer.unk_id());
   unknown_ += unknown;
   if (unknown == 0 || sampled_lines_ == kSampledLines) return;
@@ -40,6 +38,12 @@ void UnknownReport::add(const Tokenizer& tokenizer, std::string_view line,
         std::find(examples_.begin(), examples_.end(), word) == examples_.end())
       examples_.emplace_back(word);
   }
+}
+
+void UnknownReport::add_known(std::string_view line, int64_t tokens) {
+  ++lines_;
+  tokens_ += tokens;
+  if (!is_normal(line, NormalForm::kNfc)) ++denormal_lines_;
 }
 
 void UnknownReport::merge(const UnknownReport& other) {
@@ -100,13 +104,17 @@ std::vector<std::string> UnknownReport::warnings(const Tokenizer& tokenizer) con
     }
     out.push_back(std::move(line));
   }
-  if (denormal_lines_ > 0 && tokenizer.options().normalize == "none") {
-    out.push_back(
-        fmt::format("{} of {} lines are not in Unicode normal form C: the same word written in two "
-                    "ways gets two different sets of tokens; --normalize nfc makes them one",
-                    denormal_lines_, lines_));
-  }
+  if (auto warning = normal_form_warning(tokenizer.options())) out.push_back(*std::move(warning));
   return out;
+}
+
+std::optional<std::string> UnknownReport::normal_form_warning(
+    const TokenizerOptions& options) const {
+  if (denormal_lines_ == 0 || options.normalize != "none") return std::nullopt;
+  return fmt::format(
+      "{} of {} lines are not in Unicode normal form C: the same word written in two ways gets two "
+      "different sets of tokens; --normalize nfc makes them one",
+      denormal_lines_, lines_);
 }
 
 }  // namespace headwater

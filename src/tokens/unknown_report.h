@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ class UnknownReport {
 
   // Takes one line and the ids that `tokenizer` gave for it.
   void add(const Tokenizer& tokenizer, std::string_view line, std::span<const int32_t> ids);
+  // The same for a tokenizer that knows every text.
+  void add_known(std::string_view line, int64_t tokens);
   void merge(const UnknownReport& other);
 
   int64_t lines() const { return lines_; }
@@ -31,6 +34,8 @@ class UnknownReport {
 
   // What a person should know, a sentence each; empty when all is well.
   std::vector<std::string> warnings(const Tokenizer& tokenizer) const;
+  // The one about normal forms, which concerns every tokenizer.
+  std::optional<std::string> normal_form_warning(const TokenizerOptions& options) const;
 
  private:
   enum Cause : size_t { kSplitHangul, kDecomposed, kTooLong, kEmoji, kForeign, kCauses };

@@ -1,6 +1,6 @@
 // A WordPiece vocabulary from word counts: start from single characters, join the most frequent
 // pair of neighbouring pieces, repeat (as Hugging Face's WordPieceTrainer; Sennrich et al. 2016,
-// section 3.2). Deterministic: ties go to the pair of the older pieces.
+// section 3.2). Deterministic: ties go to the pair of the older pieces (pair_joiner.h).
 #pragma once
 
 #include <cstdint>

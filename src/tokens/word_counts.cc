@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/threads.h"
 #include "text/utf8.h"
+#include "tokens/text_rewriter.h"
 
 namespace headwater {
 namespace {
@@ -41,21 +42,33 @@ void WordCounts::count(std::string_view line, std::vector<NormalizedChar>& chars
   end_word();
 }
 
+void WordCounts::count_bytes(std::string line, Part& part) const {
+  line.push_back('\n');
+  for (size_t begin = 0; begin < line.size();) {
+    const size_t end = splitter_.word_end(line, begin);
+    ++part.total;
+    ++part.counts[line.substr(begin, end - begin)];
+    begin = end;
+  }
+}
+
 void WordCounts::add_lines(std::span<const std::string> lines) {
   const auto n = static_cast<int64_t>(lines.size());
   std::vector<Part> parts(static_cast<size_t>(ceil_div(n, kLinesPerTask)));
+  const TextRewriter rewriter{options_.form, options_.max_jamo_run};
   parallel_for(n, kLinesPerTask, [&](int64_t begin, int64_t end) {
     Part& part = parts[static_cast<size_t>(begin / kLinesPerTask)];
     std::vector<NormalizedChar> chars;
     for (int64_t i = begin; i < end; ++i) {
       const std::string& line = lines[static_cast<size_t>(i)];
-      if (options_.max_jamo_run == 0 && is_normal(line, options_.form)) {
-        count(line, chars, part);
-        continue;
+      const bool keep = rewriter.keeps(line);
+      const RewrittenText rewritten = keep ? RewrittenText() : rewriter.rewrite(line);
+      const std::string& text = keep ? line : rewritten.text;
+      if (options_.byte_level) {
+        count_bytes(text, part);
+      } else {
+        count(text, chars, part);
       }
-      const std::string shortened =
-          options_.max_jamo_run > 0 ? shorten_jamo_runs(line, options_.max_jamo_run) : line;
-      count(to_normal_form(shortened, options_.form), chars, part);
     }
   });
   for (Part& part : parts) {

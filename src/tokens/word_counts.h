@@ -10,15 +10,18 @@
 #include <vector>
 
 #include "text/basic_normalizer.h"
+#include "text/gpt2_splitter.h"
 #include "text/normal_form.h"
 
 namespace headwater {
 
 struct WordCountOptions {
+  // GPT-2's words of a line with its end, as they are, instead of BERT's words of a normalised one.
+  bool byte_level = false;
   NormalizerOptions normalizer;
   NormalForm form = NormalForm::kNone;
   int64_t max_jamo_run = 0;      // longer runs of one compatibility jamo are cut; 0: never
-  int64_t max_word_chars = 200;  // longer words are [UNK] to the tokenizer and teach nothing
+  int64_t max_word_chars = 200;  // longer words are [UNK] to WordPiece and teach nothing
   // Memory: when more distinct words than this have been seen, the rarest are forgotten.
   int64_t max_distinct = int64_t{1} << 24;
 };
@@ -48,10 +51,12 @@ class WordCounts {
     int64_t total = 0, too_long = 0;
   };
   void count(std::string_view line, std::vector<NormalizedChar>& chars, Part& part) const;
+  void count_bytes(std::string line, Part& part) const;
   void forget_rare();
 
   WordCountOptions options_;
   BasicNormalizer normalizer_;
+  Gpt2Splitter splitter_;
   Map counts_;
   int64_t total_ = 0, too_long_ = 0, forgotten_ = 0;
 };
