@@ -94,6 +94,9 @@ void PretrainOptions::describe_recipe(Fields& f) {
   f("generator_warmup_steps", generator_warmup_steps,
     "first steps in which the generator learns alone, the discriminator's loss being left out")
       .non_negative();
+  f("discriminator_from_generator", discriminator_from_generator,
+    "after those steps a fresh discriminator starts from the generator's encoder, where their "
+    "layers are alike");
 }
 
 void PretrainOptions::describe_optimizer(Fields& f) {

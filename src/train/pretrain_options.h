@@ -50,6 +50,7 @@ struct PretrainOptions {
   int64_t num_train_steps = 1000000;
   std::optional<int64_t> extra_steps;
   int64_t num_warmup_steps = 10000, generator_warmup_steps = 0;
+  bool discriminator_from_generator = false;
   std::optional<double> warmup_ratio;
   // Optimiser.
   double learning_rate = 5e-4, lr_decay_power = 1, weight_decay_rate = 0.01;
@@ -99,6 +100,10 @@ struct PretrainOptions {
   // What bounds the first updates of a run that begins at `begin` without moments: nothing where
   // the schedule's own warm-up does.
   Restart restart(int64_t begin) const;
+  // Whether a fresh discriminator takes the generator's encoder over when it joins the training
+  // after generator_warmup_steps, which takes layers alike, and what bounds its first updates then.
+  bool discriminator_joins(const ElectraConfigs& configs) const;
+  Restart restart_at_join() const;
 
  private:
   void describe_data(Fields& f);

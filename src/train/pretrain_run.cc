@@ -76,12 +76,20 @@ class PretrainRun {
     }
     if (options_.init_checkpoint.empty()) {
       HW_RETURN_IF_ERROR(trainer_->initialize());
+      joins_ = options_.discriminator_joins(inputs_->configs);
+      if (options_.discriminator_from_generator && options_.generator_warmup_steps > 0 && !joins_)
+        log_info("note: discriminator_from_generator has no effect: the layers are not alike");
     } else {
       HW_RETURN_IF_ERROR(start_from_weights());
     }
     first_ = begin_;
+    return make_schedule();
+  }
+
+  Result<> make_schedule() {
     HW_ASSIGN_OR_RETURN(schedule_, options_.schedule(begin_));
     if (slots_missing_) schedule_.restart = options_.restart(begin_);
+    if (joins_) schedule_.restart = options_.restart_at_join();
     return {};
   }
 
@@ -147,9 +155,7 @@ class PretrainRun {
     slots_missing_ = true;
     origin_ += fmt::format(", generator trained in {}", place.path);
     first_ = begin_;
-    schedule_ = schedule;
-    schedule_.restart = options_.restart(begin_);
-    return {};
+    return make_schedule();
   }
 
   Result<Json> latest_meta(const std::string& directory) const {
@@ -182,9 +188,10 @@ class PretrainRun {
     if (phase_) phase_->source_step = saved_number(*saved_meta_, "source_step");
     begin_ = saved_number(*saved_meta_, "start_step");
     origin_ = fmt::format("resumed from {}", latest->path);
-    HW_ASSIGN_OR_RETURN(schedule_, options_.schedule(begin_));
     slots_missing_ = saved_flag(*saved_meta_, "slots_missing");
-    if (slots_missing_) schedule_.restart = options_.restart(begin_);
+    joins_ = saved_flag(*saved_meta_, "discriminator_joins");
+    start_report_ = saved_text(*saved_meta_, "start_report");
+    HW_RETURN_IF_ERROR(make_schedule());
     if (schedule_.total_steps <= first_) {
       return fail_hint(Code::kFailedPrecondition, "raise --num-train-steps to go on",
                        "the run in {} is complete: it has reached step {}, and ends at step {}",
@@ -241,7 +248,8 @@ class PretrainRun {
   Json meta() const {
     Json meta = {{"version", HW_VERSION},           {"start_step", begin_},
                  {"slots_missing", slots_missing_}, {"start_report", start_report_},
-                 {"options", fields_.to_json()},    {"data", data_->fingerprint()}};
+                 {"options", fields_.to_json()},    {"data", data_->fingerprint()},
+                 {"discriminator_joins", joins_}};
     if (phase_) {
       meta["source_step"] = phase_->source_step;
       meta["heldout_losses"] = heldout_losses_;
@@ -362,6 +370,9 @@ class PretrainRun {
       for (const int32_t real : batch.input_mask) tokens += real;
       batches.push_back(std::move(batch));
     }
+    if (joins_ && step == options_.generator_warmup_steps) {
+      HW_RETURN_IF_ERROR(trainer_->start_discriminator_from_generator());
+    }
     HW_ASSIGN_OR_RETURN(const StepResult result,
                         trainer_->step(batches, step, learning_rate, metrics));
     if (!result.finite()) return diverged(step, result, batches);
@@ -431,6 +442,7 @@ class PretrainRun {
   int64_t done_ = 0;                    // steps
   int stopped_ = 0;                     // exit code of a generator phase that did not end
   bool slots_missing_ = false;          // the run began from weights without Adam moments
+  bool joins_ = false;                  // a fresh discriminator takes the generator's encoder over
 };
 
 }  // namespace

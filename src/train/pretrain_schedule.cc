@@ -56,4 +56,18 @@ Restart PretrainOptions::restart(int64_t begin) const {
   return restart;
 }
 
+bool PretrainOptions::discriminator_joins(const ElectraConfigs& configs) const {
+  const ElectraConfig &d = configs.discriminator, &g = configs.generator;
+  return discriminator_from_generator && generator_warmup_steps > 0 && electra_objective &&
+         untied_generator && g.hidden_size == d.hidden_size &&
+         g.num_attention_heads == d.num_attention_heads &&
+         g.intermediate_size == d.intermediate_size;
+}
+
+Restart PretrainOptions::restart_at_join() const {
+  Restart restart{.from_step = generator_warmup_steps, .beta1 = adam_beta1, .beta2 = adam_beta2};
+  if (generator_warmup_steps >= num_warmup_steps) restart.kind = Restart::Kind::kBiasCorrect;
+  return restart;
+}
+
 }  // namespace headwater

@@ -120,6 +120,11 @@ bool saved_flag(const Json& saved_meta, std::string_view key) {
   return flag != saved_meta.end() && flag->is_boolean() && flag->get<bool>();
 }
 
+std::string saved_text(const Json& saved_meta, std::string_view key) {
+  const auto text = saved_meta.find(key);
+  return text != saved_meta.end() && text->is_string() ? text->get<std::string>() : std::string();
+}
+
 std::vector<std::string> changed_options(const Json& saved_meta, const Fields& fields) {
   std::vector<std::string> lines;
   const auto saved = saved_meta.find("options");

@@ -26,9 +26,11 @@ struct RunInputs {
 TrainerOptions trainer_options(const PretrainOptions& options, const ElectraConfigs& configs);
 PipelineOptions pipeline_options(const PretrainOptions& options, const ElectraConfigs& configs);
 
-// What a checkpoint's meta says: a number, not negative, 0 without it; a flag, false without it.
+// What a checkpoint's meta says: a number, not negative, 0 without it; a flag, false without it; a
+// text, empty without it.
 int64_t saved_number(const Json& saved_meta, std::string_view key);
 bool saved_flag(const Json& saved_meta, std::string_view key);
+std::string saved_text(const Json& saved_meta, std::string_view key);
 
 // Lines for options that a resumed run has otherwise than the run that it continues.
 std::vector<std::string> changed_options(const Json& saved_meta, const Fields& fields);

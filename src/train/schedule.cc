@@ -8,7 +8,8 @@
 namespace headwater {
 
 double Restart::factor(int64_t step) const {
-  const auto t = static_cast<double>(std::max<int64_t>(0, step - from_step));
+  if (step < from_step) return 1;
+  const auto t = static_cast<double>(step - from_step);
   switch (kind) {
     case Kind::kNone: return 1;
     case Kind::kRewarm: return std::min(1.0, t / static_cast<double>(rewarm_steps));
@@ -46,12 +47,13 @@ std::string Schedule::text(int64_t first) const {
     text = fmt::format("{:.3g} at step {}", plain.rate(first), first);
   }
   text += fmt::format(", 0 at step {}", total_steps);
-  if (restart.kind == Restart::Kind::kRewarm) {
-    text += fmt::format("; no moments: warmed up again over {} steps", restart.rewarm_steps);
-  } else if (restart.kind == Restart::Kind::kBiasCorrect) {
-    text += "; no moments: bias-corrected";
-  }
-  return text;
+  if (restart.kind == Restart::Kind::kNone) return text;
+  const std::string since =
+      restart.from_step > first ? fmt::format(" at step {}", restart.from_step) : "";
+  if (restart.kind == Restart::Kind::kRewarm)
+    return text + fmt::format("; no moments{}: warmed up again over {} steps", since,
+                              restart.rewarm_steps);
+  return text + fmt::format("; no moments{}: bias-corrected", since);
 }
 
 }  // namespace headwater

@@ -16,7 +16,8 @@ namespace headwater {
 // Adam as ELECTRA has it does not correct the bias of its moments. From zero moments and gradients
 // of constant size, the update is 3.2 times the rate at first and 6.6 times at the twelfth step;
 // from scratch the warm-up hides that. A run that starts from weights without moments, late in a
-// schedule, has no warm-up any more and needs one of these instead.
+// schedule, has no warm-up any more and needs one of these instead; so does a network that joins
+// the training later.
 struct Restart {
   enum class Kind {
     kNone,
@@ -25,7 +26,7 @@ struct Restart {
                    // and Ba 2015, section 2, for an epsilon that does not count
   };
   Kind kind = Kind::kNone;
-  int64_t from_step = 0;  // t = s - from_step
+  int64_t from_step = 0;  // t = s - from_step; nothing before
   int64_t rewarm_steps = 1000;
   double beta1 = 0.9, beta2 = 0.999;
 

@@ -139,6 +139,21 @@ Result<FitReport> Trainer::load_fitting(const TrainState& state, bool with_slots
   return check_fit(specs_, state);
 }
 
+Result<> Trainer::start_discriminator_from_generator() {
+  constexpr std::string_view kGenerator = "generator.";
+  std::map<std::string_view, const Shape*> shapes;
+  for (const TensorSpec& spec : specs_) shapes.emplace(spec.name, &spec.shape);
+  for (const TensorSpec& spec : specs_) {
+    if (!spec.name.starts_with(kGenerator)) continue;
+    const std::string name = "discriminator." + spec.name.substr(kGenerator.size());
+    const auto own = shapes.find(name);
+    if (own == shapes.end() || *own->second != spec.shape) continue;
+    HW_ASSIGN_OR_RETURN(const Tensor weights, store_->get(spec.name));
+    HW_RETURN_IF_ERROR(store_->set(name, weights));
+  }
+  return {};
+}
+
 Result<TrainState> Trainer::state(int64_t step) const {
   TrainState state;
   state.step = step;

@@ -51,6 +51,9 @@ class Trainer {
   Result<> load(const TrainState& state, bool with_slots, std::string_view where);
   // What fits by name and shape; the rest gets first weights. Slots likewise, else zero.
   Result<FitReport> load_fitting(const TrainState& state, bool with_slots);
+  // The discriminator takes over what the generator has under the same names and shapes. Its
+  // moments stay.
+  Result<> start_discriminator_from_generator();
   // Copies everything to the host. `step` is what the caller counts; meta stays empty.
   Result<TrainState> state(int64_t step) const;
 

@@ -118,6 +118,53 @@ TEST_F(PretrainRunTest, GeneratorWarmupLeavesTheDiscriminatorAlone) {
   expect_same_tensors(last_state("run").parameters, late.parameters);
 }
 
+// The encoder of the generator goes over when the discriminator joins, also after a resume at that
+// very step, and never over a discriminator that came from a checkpoint.
+TEST_F(PretrainRunTest, AFreshDiscriminatorStartsFromTheGenerator) {
+  constexpr std::string_view kWeights = "electra.encoder.layer.1.output.dense.weight";
+  const Settings joining = {{"generator_warmup_steps", "10"},
+                            {"discriminator_from_generator", "true"},
+                            {"generator_hidden_size", "1"},
+                            {"model_hparam_overrides",
+                             R"({"hidden_size": 32, "num_hidden_layers": 2,
+                                 "max_position_embeddings": 24})"},
+                            {"save_checkpoints_steps", "1"},
+                            {"keep_checkpoint_max", "0"}};
+  const auto weights = [&](const std::string& run, int64_t step, std::string_view network) {
+    const auto state =
+        load_checkpoint(local_files(), path(fmt::format("{}/checkpoint-{}", run, step)));
+    EXPECT_TRUE(state);
+    return *parameters_by_name(*state).at(std::string(network).append(kWeights));
+  };
+  const auto distance = [](const Tensor& a, const Tensor& b) {
+    float largest = 0;
+    for (int64_t i = 0; i < a.size(); ++i) {
+      const auto at = static_cast<size_t>(i);
+      largest = std::max(largest, std::abs(a.as<float>()[at] - b.as<float>()[at]));
+    }
+    return largest;
+  };
+  ASSERT_EQ(pretrain("run", joining), 0);
+  const Tensor generator = weights("run", 10, "generator.");
+  EXPECT_GT(distance(weights("run", 10, "discriminator."), generator), 0.02);
+  // One step of at most the rate, and that corrected for moments that are zero.
+  EXPECT_LT(distance(weights("run", 11, "discriminator."), generator), 2.1e-3);
+
+  const TrainState late = last_state("run");
+  for (int64_t step = 11; step <= 20; ++step)
+    std::filesystem::remove_all(path(fmt::format("run/checkpoint-{}", step)));
+  Settings resume = joining;
+  resume.emplace_back("resume", "true");
+  ASSERT_EQ(pretrain("run", resume), 0);
+  expect_same_tensors(last_state("run").parameters, late.parameters);
+
+  Settings continued = joining;
+  continued.insert(continued.end(), {{"init_checkpoint", path("run")}, {"num_train_steps", "11"}});
+  ASSERT_EQ(pretrain("second", continued), 0);
+  EXPECT_LT(distance(weights("second", 11, "discriminator."), weights("run", 20, "discriminator.")),
+            2.1e-3);
+}
+
 TEST_F(PretrainRunTest, MaskedLanguageModelOnly) {
   ASSERT_EQ(pretrain("run", {{"electra_objective", "false"}, {"num_train_steps", "5"}}), 0);
   for (const NamedTensor& p : last_state("run").parameters) {

@@ -57,6 +57,7 @@ TEST(Schedule, RestartsWithoutMoments) {
   EXPECT_EQ(schedule.rate(1000000), 0);
   EXPECT_NEAR(schedule.rate(1000050), 0.5, 1e-4);
   EXPECT_NEAR(schedule.rate(1000100), 1, 1e-3);
+  EXPECT_EQ(schedule.restart.factor(999999), 1);  // nothing before
   schedule.restart.kind = Restart::Kind::kBiasCorrect;
   EXPECT_NEAR(schedule.rate(1000000), std::sqrt(0.001) / 0.1, 1e-9);
   EXPECT_NEAR(schedule.rate(1020000), 0.98, 1e-6);
