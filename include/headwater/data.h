@@ -2,4 +2,5 @@
 // options and n.
 #pragma once
 
+#include "batches/batch_pipeline.h"
 #include "batches/pretrain_pipeline.h"

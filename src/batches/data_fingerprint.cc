@@ -1,7 +1,6 @@
-// Whether the data of a run that resumes are those it began with.
-#include <nlohmann/json.hpp>
+#include "batches/data_fingerprint.h"
 
-#include "batches/pretrain_pipeline.h"
+#include <nlohmann/json.hpp>
 
 namespace headwater {
 namespace {

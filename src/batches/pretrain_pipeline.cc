@@ -1,18 +1,12 @@
 #include "batches/pretrain_pipeline.h"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
-#include <thread>
 
 #include "base/checked.h"
 #include "batches/masking.h"
+#include "batches/prefetcher.h"
 #include "batches/pretrain_example.h"
 #include "batches/record_cursor.h"
 
@@ -22,7 +16,6 @@ namespace {
 constexpr int64_t kMostRows = int64_t{1} << 24;    // of a batch
 constexpr int64_t kMostValues = int64_t{1} << 30;  // of one of its tensors
 constexpr int64_t kLastStep = INT32_MAX;           // steps are folded into keys of 32 bits
-constexpr size_t kNamedFiles = 8;
 
 Result<> check_options(const PipelineOptions& o) {
   const auto positive = [](const char* name, int64_t value, int64_t most) -> Result<> {
@@ -67,12 +60,16 @@ RecordOrderOptions order_options(const PipelineOptions& o) {
   return order;
 }
 
-Key masking_key(uint64_t seed, int64_t step) {
-  return Key::from_seed(seed).fold_in(static_cast<uint32_t>(step)).fold_in("masking");
+MaskingRule rule_of(const PipelineOptions& o, const SpecialIds& specials) {
+  MaskingRule rule;
+  rule.mask_prob = o.mask_prob;
+  rule.max_predictions = o.max_predictions;
+  rule.cls = specials.cls, rule.sep = specials.sep, rule.mask = specials.mask;
+  return rule;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+Key masking_key(uint64_t seed, int64_t step) {
+  return Key::from_seed(seed).fold_in(static_cast<uint32_t>(step)).fold_in("masking");
 }
 
 }  // namespace
@@ -86,32 +83,20 @@ class PretrainPipeline::Producer {
         specials_(specials),
         order_(std::move(order)),
         reader_(std::move(reader)),
-        cursor_(order_, first_position()) {
-    rule_.mask_prob = options.mask_prob;
-    rule_.max_predictions = options.max_predictions;
-    rule_.cls = specials.cls, rule_.sep = specials.sep, rule_.mask = specials.mask;
-    thread_ = std::thread([this] { run(); });
-  }
-  ~Producer() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
+        rule_(rule_of(options, specials)),
+        cursor_(order_, first_position()),
+        next_step_(options.start_step),
+        prefetcher_({.items = options.prefetch_batches},
+                    [this]() -> Result<std::optional<PretrainBatch>> {
+                      HW_ASSIGN_OR_RETURN(PretrainBatch batch, make(next_step_++));
+                      return batch;
+                    }) {}
 
   Result<PretrainBatch> take() {
-    std::unique_lock lock(mutex_);
-    const auto start = std::chrono::steady_clock::now();
-    changed_.wait(lock, [&] { return !queue_.empty() || error_; });
-    wait_seconds_ += seconds_since(start);
-    if (queue_.empty()) return tl::unexpected<Error>(*error_);
-    PretrainBatch batch = std::move(queue_.front());
-    queue_.pop_front();
-    lock.unlock();
-    changed_.notify_all();
-    return batch;
+    auto batch = prefetcher_.next();
+    if (!batch) return tl::unexpected<Error>(std::move(batch).error());
+    HW_CHECK(batch->has_value(), "training and evaluation have no end");
+    return std::move(**batch);
   }
 
   PipelineStats stats() const {
@@ -121,8 +106,7 @@ class PretrainPipeline::Producer {
     stats.damaged = order_.set().damaged();
     stats.steps_per_epoch = steps_per_epoch();
     stats.buffer_bytes = 2 * order_.window_bytes();
-    const std::lock_guard lock(mutex_);
-    stats.data_wait_seconds = wait_seconds_;
+    stats.data_wait_seconds = prefetcher_.wait_seconds();
     return stats;
   }
 
@@ -138,32 +122,6 @@ class PretrainPipeline::Producer {
   int64_t first_position() const {
     if (!evaluates()) return options_.start_step * options_.batch_size;
     return options_.start_step % steps_per_epoch() * options_.batch_size;
-  }
-
-  void run() {
-    for (int64_t step = options_.start_step;; ++step) {
-      auto batch = make_safely(step);
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] {
-        return stopping_ || static_cast<int64_t>(queue_.size()) < options_.prefetch_batches;
-      });
-      if (stopping_) return;
-      const bool ended = !batch;
-      if (ended) error_ = std::move(batch).error();
-      else queue_.push_back(*std::move(batch));
-      lock.unlock();
-      changed_.notify_all();
-      if (ended) return;
-    }
-  }
-
-  Result<PretrainBatch> make_safely(int64_t step) {
-    try {
-      return make(step);
-    } catch (const std::bad_alloc&) {
-      return fail_hint(Code::kResourceExhausted, "use a smaller batch or shuffle buffer",
-                       "out of memory in the input pipeline");
-    }
   }
 
   Result<PretrainBatch> make(int64_t step) {
@@ -229,20 +187,14 @@ class PretrainPipeline::Producer {
   const SpecialIds specials_;
   const RecordOrder order_;
   const PretrainExampleReader reader_;
-  MaskingRule rule_;
+  const MaskingRule rule_;
   // Of the thread alone:
   RecordCursor cursor_;
+  int64_t next_step_ = 0;
   std::vector<int32_t> positions_;
   std::vector<uint8_t> shows_mask_;
 
-  mutable std::mutex mutex_;  // over what follows
-  std::condition_variable changed_;
-  std::deque<PretrainBatch> queue_;
-  std::optional<Error> error_;
-  bool stopping_ = false;
-  double wait_seconds_ = 0;
-
-  std::thread thread_;  // last: it uses all of the above
+  Prefetcher<PretrainBatch> prefetcher_;  // last: its thread uses all of the above
 };
 
 Result<std::unique_ptr<PretrainPipeline>> PretrainPipeline::open(
@@ -257,7 +209,10 @@ Result<std::unique_ptr<PretrainPipeline>> PretrainPipeline::open(
     RecordSetOptions set_options;
     set_options.policy = options.damage_policy;
     set_options.memory_limit = options.packed_memory_limit;
-    set_options.check = [&](std::string_view payload) { return reader.check(payload); };
+    set_options.check = [&](std::string_view payload) -> Result<int64_t> {
+      HW_RETURN_IF_ERROR(reader.check(payload));
+      return options.max_seq_length;
+    };
     HW_ASSIGN_OR_RETURN(
         set,
         RecordSet::open(fs, own_records ? options.eval_records : options.records, set_options));
@@ -294,32 +249,13 @@ Json PretrainPipeline::fingerprint() const {
             {"eval_fraction", o.eval_fraction}}}};
 }
 
-std::string PretrainBatch::provenance() const {
-  std::vector<RecordPlace> sorted = places;
-  std::sort(sorted.begin(), sorted.end(), [](const RecordPlace& a, const RecordPlace& b) {
-    return std::pair(a.shard, a.record) < std::pair(b.shard, b.record);
-  });
-  std::string text;
-  size_t files = 0;
-  for (size_t i = 0; i < sorted.size();) {
-    const int32_t shard = sorted[i].shard;
-    std::string ranges;
-    int64_t count = 0;
-    while (i < sorted.size() && sorted[i].shard == shard) {
-      const int64_t first = sorted[i].record;
-      int64_t last = first;
-      for (; i < sorted.size() && sorted[i].shard == shard && sorted[i].record <= last + 1; ++i)
-        last = sorted[i].record, ++count;
-      ranges += ranges.empty() ? "" : ", ";
-      ranges += first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
-    }
-    if (++files > kNamedFiles) continue;
-    text += fmt::format("{}{}: {} {}", text.empty() ? "" : "; ",
-                        set->shards()[static_cast<size_t>(shard)].path,
-                        count == 1 ? "record" : "records", ranges);
-  }
-  if (files > kNamedFiles) text += fmt::format("; and {} more files", files - kNamedFiles);
-  return text;
+int64_t PretrainBatch::byte_size() const {
+  const size_t values = input_ids.size() + input_mask.size() + segment_ids.size() +
+                        masked_input_ids.size() + masked_lm_positions.size() +
+                        masked_lm_ids.size() + masked_lm_weights.size();
+  return static_cast<int64_t>(values * sizeof(int32_t) + places.size() * sizeof(RecordPlace));
 }
+
+std::string PretrainBatch::provenance() const { return describe_places(*set, places); }
 
 }  // namespace headwater

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "batches/data_fingerprint.h"
 #include "batches/record_order.h"
 #include "io/file.h"
 #include "tokens/vocabulary.h"
@@ -61,6 +62,7 @@ struct PretrainBatch {
 
   // Files and record ranges, for messages: "a.tfrecord: records 3, 7-9; b.tfrecord: record 0".
   std::string provenance() const;
+  int64_t byte_size() const;
 };
 
 struct PipelineStats {
@@ -97,9 +99,5 @@ class PretrainPipeline {
   explicit PretrainPipeline(std::unique_ptr<Producer> producer);
   std::unique_ptr<Producer> producer_;
 };
-
-// Whether a run that began with `saved` goes on exactly with `present`; else an error that names
-// the first file or option that differs.
-Result<> check_same_data(const Json& saved, const Json& present);
 
 }  // namespace headwater

@@ -21,6 +21,10 @@ Result<RecordOrder> RecordOrder::create(std::shared_ptr<const RecordSet> set,
   RecordOrder order(std::move(set), options);
   order.choose();
   if (order.records_ > 0) return order;
+  if (options.split == Split::kAll)
+    return fail_hint(Code::kInvalidArgument, "shard by record, or into fewer parts",
+                     "part {} of {} holds none of the {} records", options.shard, options.shards,
+                     order.set_->records());
   return fail_hint(Code::kInvalidArgument, "build more records, or hold out another share",
                    "of {} records, a held-out share of {} leaves none {}", order.set_->records(),
                    options.held_out_fraction,
@@ -50,6 +54,7 @@ void RecordOrder::choose() {
     for (int32_t i = 0; i < blocks[b].records; ++i) count += selects(static_cast<int32_t>(b), i);
     selected_.push_back(count);
     records_ += count;
+    tokens_ += selected_tokens(static_cast<int32_t>(b), count);
   }
 }
 
@@ -59,9 +64,25 @@ bool RecordOrder::held_out(int64_t unit) const {
                                       static_cast<float>(options_.held_out_fraction));
 }
 
+int64_t RecordOrder::selected_tokens(int32_t block, int32_t count) const {
+  const RecordBlock& of = set_->blocks()[static_cast<size_t>(block)];
+  if (count == of.records || !set_->keeps_sizes()) return of.tokens * count / of.records;
+  int64_t tokens = 0;
+  for (int32_t i = 0; i < of.records; ++i)
+    if (selects(block, i)) tokens += set_->record_tokens(block, i);
+  return tokens;
+}
+
 bool RecordOrder::selects(int32_t block, int32_t i) const {
+  const int64_t number = first_[static_cast<size_t>(block)] + i;
+  if (options_.shards > 1) {
+    const int64_t dealt = options_.shard_by_record
+                              ? number
+                              : int64_t{set_->blocks()[static_cast<size_t>(block)].shard};
+    if (dealt % options_.shards != options_.shard) return false;
+  }
   if (options_.split == Split::kAll) return true;
-  const int64_t unit = by_block_ ? block : first_[static_cast<size_t>(block)] + i;
+  const int64_t unit = by_block_ ? block : number;
   return held_out(unit) == (options_.split == Split::kHeldOut);
 }
 

@@ -28,6 +28,9 @@ struct RecordOrderOptions {
   uint64_t seed = 0;
   int64_t window_records = 16384;
   int64_t window_bytes = int64_t{256} << 20;
+  // Only the part `shard` of `shards`: every nth file, or every nth record.
+  int64_t shards = 1, shard = 0;
+  bool shard_by_record = false;
 };
 
 // One epoch: blocks in order, and where windows begin.
@@ -40,12 +43,14 @@ struct EpochPlan {
 
 class RecordOrder {
  public:
-  // An error when the split holds no record.
+  // An error when the split, or the shard, holds no record.
   static Result<RecordOrder> create(std::shared_ptr<const RecordSet> set,
                                     const RecordOrderOptions& options);
 
   int64_t records() const { return records_; }  // of an epoch
-  int64_t window_bytes() const;                 // of the largest window, about
+  // Of an epoch. Where only some records of a block are selected, exact if the set keeps sizes.
+  int64_t tokens() const { return tokens_; }
+  int64_t window_bytes() const;  // of the largest window, about
   const RecordSet& set() const { return *set_; }
   const std::shared_ptr<const RecordSet>& shared_set() const { return set_; }
   EpochPlan plan(int64_t epoch) const;
@@ -61,12 +66,13 @@ class RecordOrder {
   void choose();
   Key epoch_key(int64_t epoch) const;
   bool held_out(int64_t unit) const;
+  int64_t selected_tokens(int32_t block, int32_t count) const;
 
   std::shared_ptr<const RecordSet> set_;
   RecordOrderOptions options_;
   std::vector<int64_t> first_;     // number of a block's first record in the set
   std::vector<int32_t> selected_;  // records of a block that are in the split
-  int64_t records_ = 0;
+  int64_t records_ = 0, tokens_ = 0;
   bool by_block_ = false;
   int64_t forced_unit_ = -1;  // the unit with the smallest hash: held out in any case
 };

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,8 +28,15 @@ struct RecordSetOptions {
   DamagePolicy policy = DamagePolicy::kStop;
   int64_t memory_limit = int64_t{4} << 30;  // for compressed shards, unpacked, all together
   int64_t max_record_bytes = int64_t{64} << 20;
-  // An error of `check` is damage of the record. Called from several threads.
-  std::function<Result<>(std::string_view payload)> check;
+  // The size of a record in the caller's measure (tokens); an error is damage of the record. Called
+  // from several threads.
+  std::function<Result<int64_t>(std::string_view payload)> check;
+  // Keeps the sizes of single records: for read_record() and record_tokens(). 8 bytes a record.
+  bool keep_sizes = false;
+  // Set: files are lines, plain or compressed, each of which becomes the record that this returns;
+  // empty lines are none. The records are held in memory, within memory_limit. Called from several
+  // threads.
+  std::function<Result<std::string>(std::string_view line)> line_to_record;
 };
 
 struct RecordShard {
@@ -37,7 +45,8 @@ struct RecordShard {
   int64_t records = 0;    // good ones
   uint32_t checksum = 0;  // as RecordWriter::checksum, of the good records
   int64_t damaged = 0;    // passed over, by policy
-  std::string unpacked;   // framed records of a compressed shard; else empty
+  int64_t tokens = 0;     // by RecordSetOptions::check
+  std::string unpacked;   // framed records of a compressed shard, or of lines; else empty
 };
 
 // Good records that stand together in a shard.
@@ -46,6 +55,7 @@ struct RecordBlock {
   int32_t records = 0;
   int64_t offset = 0, bytes = 0;  // in the file, or in RecordShard::unpacked
   int64_t first_record = 0;       // its number in the file
+  int64_t tokens = 0;
 };
 
 // A payload and where it stands.
@@ -66,6 +76,8 @@ class RecordSet {
 
   int64_t records() const { return records_; }
   int64_t damaged() const { return damaged_; }
+  int64_t tokens() const { return tokens_; }
+  bool keeps_sizes() const { return !sizes_.empty(); }
   const std::vector<RecordShard>& shards() const { return shards_; }
   const std::vector<RecordBlock>& blocks() const { return blocks_; }
 
@@ -73,17 +85,44 @@ class RecordSet {
   using Visit = std::function<Result<>(int32_t i, std::string_view payload)>;
   Result<> read_block(const RecordBlock& block, const Visit& visit) const;
 
+  // Open files and memory of a reader of single records; of one thread.
+  struct Scratch {
+    std::string bytes;
+    std::map<int32_t, std::unique_ptr<RandomAccessFile>> files;  // by shard, a few at a time
+  };
+  // Record i of block `block`, with keep_sizes; the payload lasts until the next call.
+  Result<std::string_view> read_record(int32_t block, int32_t i, Scratch& scratch) const;
+  int64_t record_tokens(int32_t block, int32_t i) const {  // with keep_sizes
+    return sizes_[first_size(block) + static_cast<size_t>(i)].tokens;
+  }
+
   // "records/a.tfrecord: record 3 (counted from 0)", for messages.
   std::string where(RecordPlace place) const;
   // Name, bytes, records and checksum of every shard.
   Json fingerprint() const;
 
  private:
+  struct RecordSize {
+    uint32_t bytes, tokens;  // of the payload
+  };
+  friend class ShardScan;  // reads a shard for open()
+
   explicit RecordSet(FileSystem& fs) : fs_(&fs) {}
+  size_t first_size(int32_t block) const {
+    return static_cast<size_t>(first_sizes_[static_cast<size_t>(block)]);
+  }
+  // The payload of the record at the front of `bytes`, both checksums checked.
+  Result<std::string_view> decode(std::string_view bytes, RecordPlace place) const;
+
   FileSystem* fs_;
   std::vector<RecordShard> shards_;
-  std::vector<RecordBlock> blocks_;  // in the order of shards and offsets
-  int64_t records_ = 0, damaged_ = 0;
+  std::vector<RecordBlock> blocks_;   // in the order of shards and offsets
+  std::vector<RecordSize> sizes_;     // with keep_sizes: of all records in order
+  std::vector<int64_t> first_sizes_;  // of each block
+  int64_t records_ = 0, damaged_ = 0, tokens_ = 0;
 };
+
+// "a.tfrecord: records 3, 7-9; b.tfrecord: record 0", for messages.
+std::string describe_places(const RecordSet& set, std::vector<RecordPlace> places);
 
 }  // namespace headwater
