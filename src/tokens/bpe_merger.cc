@@ -19,6 +19,8 @@ uint32_t load32(const char* p) {
   return value;
 }
 
+constexpr int kFilterShift = 32;  // the filter takes other bits of a hash than the table
+
 // Slots of a table that stays at least half empty.
 size_t table_size(size_t entries) { return std::bit_ceil(2 * entries + 2); }
 
@@ -31,8 +33,13 @@ BpeMerger::BpeMerger(const BpeModel& model) : byte_ids_(model.byte_ids()) {
     add_pair(merge.left, merge.right, static_cast<uint32_t>(joined_.size()));
     joined_.push_back(merge.joined);
   }
+  byte_ranks_.resize(256 * 256);
+  for (size_t i = 0; i < byte_ranks_.size(); ++i)
+    byte_ranks_[i] = rank(byte_ids_[i >> 8], byte_ids_[i & 0xFF]);
   words_.resize(table_size(static_cast<size_t>(model.size())));
   word_mask_ = words_.size() - 1;
+  filter_mask_ = 8 * words_.size() - 1;
+  word_filter_.resize(words_.size() / 8 + 1);
   std::vector<int32_t> ids;
   for (int64_t id = 0; id < model.size(); ++id) {
     const std::string& bytes = model.bytes(id);
@@ -71,17 +78,20 @@ BpeMerger::Key BpeMerger::key_of(std::string_view word) {
   return key;
 }
 
-size_t BpeMerger::hash(const Key& key) {
+uint64_t BpeMerger::hash(const Key& key) {
   constexpr uint64_t kOdd = 0x9E3779B97F4A7C15u;
   uint64_t h = key.words[0] * kOdd;
   h = (std::rotl(h, 29) ^ key.words[1]) * kOdd;
   h = (std::rotl(h, 29) ^ key.words[2] ^ static_cast<uint64_t>(key.length)) * kOdd;
-  return static_cast<size_t>(h >> 32);
+  return h ^ (h >> 32);
 }
 
 void BpeMerger::add_word(std::string_view word, int32_t id) {
   const Key key = key_of(word);
-  size_t i = hash(key) & word_mask_;
+  const uint64_t h = hash(key);
+  const size_t bit = (h >> kFilterShift) & filter_mask_;
+  word_filter_[bit / 64] |= uint64_t{1} << (bit % 64);
+  size_t i = h & word_mask_;
   while (words_[i].length != 0) i = (i + 1) & word_mask_;
   words_[i] = {key.words, key.length, id};
 }
@@ -89,7 +99,10 @@ void BpeMerger::add_word(std::string_view word, int32_t id) {
 int32_t BpeMerger::find_word(std::string_view word) const {
   if (word.size() > kLongestKey) return -1;
   const Key key = key_of(word);
-  for (size_t i = hash(key) & word_mask_;; i = (i + 1) & word_mask_) {
+  const uint64_t h = hash(key);
+  const size_t bit = (h >> kFilterShift) & filter_mask_;
+  if ((word_filter_[bit / 64] >> (bit % 64) & 1) == 0) return -1;
+  for (size_t i = h & word_mask_;; i = (i + 1) & word_mask_) {
     const WordSlot& slot = words_[i];
     if (slot.length == key.length && slot.words == key.words) return slot.id;
     if (slot.length == 0) return -1;
@@ -109,7 +122,10 @@ void BpeMerger::merge_short(std::string_view word, std::vector<int32_t>& ids) co
   std::array<uint32_t, kShortWord> ranks;  // of a token and the next one
   size_t n = word.size();
   for (size_t i = 0; i < n; ++i) tokens[i] = byte_ids_[static_cast<uint8_t>(word[i])];
-  for (size_t i = 0; i + 1 < n; ++i) ranks[i] = rank(tokens[i], tokens[i + 1]);
+  for (size_t i = 0; i + 1 < n; ++i) {
+    const size_t left = static_cast<uint8_t>(word[i]), right = static_cast<uint8_t>(word[i + 1]);
+    ranks[i] = byte_ranks_[left << 8 | right];
+  }
   while (n > 1) {
     const auto best =
         std::min_element(ranks.begin(), ranks.begin() + static_cast<ptrdiff_t>(n - 1));

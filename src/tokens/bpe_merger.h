@@ -41,7 +41,7 @@ class BpeMerger {
   };
 
   static Key key_of(std::string_view word);
-  static size_t hash(const Key& key);
+  static uint64_t hash(const Key& key);
   static size_t hash(uint64_t pair) {
     return static_cast<size_t>((pair * 0x9E3779B97F4A7C15u) >> 32);
   }
@@ -73,11 +73,16 @@ class BpeMerger {
   static constexpr uint64_t kFreePair = ~uint64_t{0};
 
   std::array<int32_t, 256> byte_ids_;
-  std::vector<uint64_t> pairs_;  // left, right, rank: open addressing, half empty
+  std::vector<uint32_t> byte_ranks_;  // of two bytes: 256 by 256, for the first look at a word
+  std::vector<uint64_t> pairs_;       // left, right, rank: open addressing, half empty
   size_t pair_mask_ = 0;
   std::vector<int32_t> joined_;  // by rank
   std::vector<WordSlot> words_;
   size_t word_mask_ = 0;
+  // A bit per hash that is in words_, eight bits per slot: most words that are not there end here,
+  // in the cache.
+  std::vector<uint64_t> word_filter_;
+  size_t filter_mask_ = 0;
 };
 
 }  // namespace headwater

@@ -59,10 +59,13 @@ struct BpeTokenizer::Tables {
 
   // Tokens of a part that begins at `offset` of the text.
   void tokenize_part(std::string_view part, size_t offset, std::vector<Token>& tokens) const {
-    const RewrittenText rewritten = rewriter.rewrite(part);
+    const bool keeps = rewriter.does_nothing() || rewriter.keeps(part);
+    const RewrittenText rewritten = keeps ? RewrittenText() : rewriter.rewrite(part);
+    const std::string_view text = keeps ? part : rewritten.text;
     std::vector<int32_t> ids;
-    append_with_blank(rewritten.text, ids);
-    const size_t blank = needs_blank(rewritten.text) ? 1 : 0;  // bytes that are not in the text
+    append_with_blank(text, ids);
+    const size_t blank = needs_blank(text) ? 1 : 0;  // bytes that are not in the text
+    tokens.reserve(tokens.size() + ids.size());
     size_t begin = 0;
     for (const int32_t id : ids) {
       const size_t end = begin + model.bytes(id).size();

@@ -12,6 +12,7 @@
 #include "checkpoints/tf_table.h"
 #include "checkpoints/weights_source.h"
 #include "io/memory_files.h"
+#include "tokens/any_tokenizer.h"
 
 namespace headwater {
 namespace {
@@ -105,6 +106,20 @@ void fuzz_shards(std::span<const uint8_t> input) {
   read_weights(fs, "m.json");
 }
 
+// A tokenizer.json, or a vocab.json beside good merges: what can be read must decode what it encodes.
+void fuzz_tokenizer(std::span<const uint8_t> input) {
+  MemoryFileSystem fs;
+  fs.put("vocab.json", std::string(as_text(input)));
+  fs.put("merges.txt", "h e\n");
+  const auto tokenizer = AnyTokenizer::open(fs, "vocab.json");
+  if (!tokenizer) return;
+  const std::string text = "he said: \xEC\x95\x88\xEB\x85\x95 42";
+  std::vector<int32_t> ids;
+  tokenizer->append_ids(text, ids);
+  const auto decoded = tokenizer->decode(ids);
+  if (!decoded) std::abort();
+}
+
 }  // namespace
 
 const std::vector<FuzzTarget>& fuzz_targets() {
@@ -126,6 +141,7 @@ const std::vector<FuzzTarget>& fuzz_targets() {
       {"pickle", fuzz_pickle, {"torch/legacy_model.bin"}},
       {"snappy", fuzz_snappy, {}},
       {"shards", fuzz_shards, {"torch/sharded/model.safetensors.index.json"}},
+      {"tokenizer", fuzz_tokenizer, {"bpe/tokenizer.json", "hf_tokenizer/tokenizer.json"}},
   };
   return targets;
 }
