@@ -106,7 +106,8 @@ void fuzz_shards(std::span<const uint8_t> input) {
   read_weights(fs, "m.json");
 }
 
-// A tokenizer.json, or a vocab.json beside good merges: what can be read must decode what it encodes.
+// A tokenizer.json, or a vocab.json beside good merges: what can be read must decode what it
+// encodes.
 void fuzz_tokenizer(std::span<const uint8_t> input) {
   MemoryFileSystem fs;
   fs.put("vocab.json", std::string(as_text(input)));

@@ -1,6 +1,7 @@
-// What the fuzzers throw bytes at: every reader of weights and tokenizers, on bytes as they come and, where a
-// checksum would stop everything at the door, on bytes under right checksums. The programs are made
-// from fuzz/; fuzz_replay_test.cc runs the same functions over the golden files and the corpora.
+// What the fuzzers throw bytes at: every reader of weights and tokenizers, on bytes as they come
+// and, where a checksum would stop everything at the door, on bytes under right checksums. The
+// programs are made from fuzz/; fuzz_replay_test.cc runs the same functions over the golden files
+// and the corpora.
 #pragma once
 
 #include <cstdint>
