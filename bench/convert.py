@@ -48,7 +48,7 @@ def main():
     a = parser.parse_args()
     peer = subprocess.run([a.python, "tf_ckpt_to_pytorch.py", "--input", a.input, "--reps", str(a.rounds)],
                           cwd=SHARED / "bench", capture_output=True, text=True)
-    print(peer.stdout.strip() or peer.stderr[-300:])
+    print(([line for line in peer.stdout.splitlines() if line.startswith("{")] or [peer.stderr[-300:]])[-1])
     rows = [ours(str(a.program), a.input) for _ in range(a.rounds)]
     print(json.dumps({key: round(statistics.median(row[key] for row in rows), 3) for key in rows[0]}
                      | {"cpu_s": round(statistics.median(r["user_s"] + r["system_s"] for r in rows), 3),
