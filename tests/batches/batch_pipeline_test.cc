@@ -385,7 +385,7 @@ void put_any_records(MemoryFileSystem& fs, int64_t records) {
 // the unbroken run, and on any number of replicas the rows are the same.
 RC_GTEST_PROP(BatchPipelineProperty, ResumesAnywhereOnAnyReplicas, ()) {
   MemoryFileSystem fs;
-  const auto records = *rc::gen::inRange<int64_t>(3, 120);
+  const auto records = *rc::gen::inRange<int64_t>(6, 120);  // enough for a packed batch
   put_any_records(fs, records);
   BatchPipelineOptions options = any_options(records);
   auto opened = BatchPipeline::open(fs, options);
