@@ -50,8 +50,11 @@ headwater::Result<> measure(int argc, char** argv) {
   const auto warm = std::chrono::steady_clock::now();
   int64_t records = 0, tokens = 0;
   while (seconds_since(warm) < limit) {
-    HW_ASSIGN_OR_RETURN(const auto batch, pipeline->next());
-    records += static_cast<int64_t>(batch->places.size()), tokens += batch->tokens;
+    const auto next = pipeline->next();
+    if (!next) return tl::unexpected<Error>(next.error());
+    if (!*next) break;  // the end of the epochs
+    const Batch& batch = **next;
+    records += static_cast<int64_t>(batch.places.size()), tokens += batch.tokens;
   }
   const double seconds = seconds_since(warm);
   const auto stats = pipeline->stats();
