@@ -322,6 +322,7 @@ class BatchPipeline::Producer {
     if (has_document_) return true;
     if (packer_.documents() > 0 && state_.position % order_.records() == 0) {
       if (options_.remainder == Remainder::kKeep) return false;
+      if (packer_.full()) return false;  // no remainder
       if (options_.remainder == Remainder::kDrop) HW_RETURN_IF_ERROR(drop_epoch_end(batch));
     }
     if (ended(state_.position)) return false;

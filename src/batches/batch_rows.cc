@@ -99,6 +99,10 @@ RowPacker::RowPacker(const RowReader& reader, int64_t rows, int64_t length)
   lists_.push_back({.name = std::string(kDocumentIds)});
 }
 
+bool RowPacker::full() const {
+  return std::ranges::all_of(used_, [&](int64_t used) { return used == length_; });
+}
+
 void RowPacker::start() {
   used_.assign(static_cast<size_t>(rows_), 0);
   row_docs_.assign(static_cast<size_t>(rows_), 0);

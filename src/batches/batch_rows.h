@@ -36,6 +36,7 @@ class RowPacker {
   // when no row has room. `size` is 1 to the rows' length.
   Result<std::optional<int64_t>> add(const Row& document, int64_t begin, int64_t size);
   int64_t documents() const { return documents_; }
+  bool full() const;  // no row has room for anything
   // As fill_padded; rows without a document are padding.
   void finish(RowRange range, Batch& batch) const;
 
