@@ -80,7 +80,7 @@ Result<> measure(const Arguments& a) {
   set_num_threads(static_cast<int>(a.threads));
   const ElectraGraphOptions options = sizes_of(a);
   Graph graph;
-  HW_ASSIGN_OR_RETURN(const BuiltGraph built, build_train_graph(options, {}, graph));
+  HW_ASSIGN_OR_RETURN(const BuiltGraph built, build_train_graph(electra_step(options), {}, graph));
   HW_ASSIGN_OR_RETURN(const auto executor, Executor::open("cpu"));
   const auto store = executor->make_store();
   for (const Parameter& p : built.parameters) {

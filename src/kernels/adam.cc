@@ -1,7 +1,5 @@
 #include "kernels/adam.h"
 
-#include <cmath>
-
 #include "kernels/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,9 +15,8 @@ namespace headwater::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-// correct_m, correct_v: 1 / (1 - beta^t), or 1 without bias correction.
-void adam_range(const AdamOptions& o, float correct_m, float correct_v, const float* gradient,
-                float* weight, float* m, float* v, int64_t begin, int64_t end) {
+void adam_range(const AdamOptions& o, const float* gradient, float* weight, float* m, float* v,
+                int64_t begin, int64_t end) {
   const auto narrow = [](double x) { return set(static_cast<float>(x)); };
   const VecF beta1 = narrow(o.beta1), beta2 = narrow(o.beta2);
   const VecF rest1 = narrow(1 - o.beta1), rest2 = narrow(1 - o.beta2);
@@ -29,10 +26,10 @@ void adam_range(const AdamOptions& o, float correct_m, float correct_v, const fl
     const VecF v1 = hn::MulAdd(beta2, load(v), hn::Mul(hn::Mul(rest2, g), g));
     store(m1, m);
     store(v1, v);
-    const VecF root = hn::Sqrt(hn::Mul(v1, set(correct_v)));
+    const VecF root = hn::Sqrt(hn::Mul(v1, set(o.v_scale)));
     const VecF w = load(weight);
     const VecF u = hn::MulAdd(set(o.weight_decay), w,
-                              hn::Div(hn::Mul(m1, set(correct_m)), hn::Add(root, set(o.eps))));
+                              hn::Div(hn::Mul(m1, set(o.m_scale)), hn::Add(root, set(o.eps))));
     store(hn::NegMulAdd(set(o.learning_rate), u, w), weight);
   });
 }
@@ -49,14 +46,9 @@ HWY_EXPORT(adam_range);
 void adam_update(const AdamOptions& options, int64_t n, const float* gradient, float* weight,
                  float* m, float* v) {
   ensure_isa();
-  const auto correction = [&](double beta) {
-    if (!options.bias_correction) return 1.0f;
-    return static_cast<float>(1.0 / (1.0 - std::pow(beta, static_cast<double>(options.step))));
-  };
-  const float correct_m = correction(options.beta1), correct_v = correction(options.beta2);
   parallel_for(n, 16384, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(adam_range)
-    (options, correct_m, correct_v, gradient, weight, m, v, begin, end);
+    (options, gradient, weight, m, v, begin, end);
   });
 }
 

@@ -51,8 +51,7 @@ void add_masked_lm(const Scope& root, const Body& body, const BertConfig& config
   out.logits = head.logits(body.hidden, context);
   if (!inputs.labels.valid()) return;
   out.task =
-      masked_lm_task(head, body.hidden, {inputs.labels, inputs.label_positions, inputs.label_total},
-                     body.attention_mask, context);
+      masked_lm_task(head, body.hidden, masked_lm_labels(inputs), body.attention_mask, context);
   out.loss = out.task.loss;
 }
 
@@ -63,8 +62,9 @@ void add_next_sentence(const Scope& root, const BertConfig& config, const ModelI
   out.next_sentence_logits = linear(out.pooled, p.weight, p.bias);
   const Value labels = inputs.next_sentence_label;
   if (!labels.valid()) return;
-  out.next_sentence = predict_classes(out.pooled, p.weight, p.bias, labels, is_labelled(labels),
-                                      inputs.next_sentence_total, context);
+  out.next_sentence =
+      predict_classes(out.pooled, p.weight, p.bias,
+                      {labels, is_labelled(labels), inputs.next_sentence_total}, context);
   out.loss = out.loss.valid() ? add(out.loss, out.next_sentence.loss) : out.next_sentence.loss;
 }
 
@@ -124,7 +124,8 @@ ModelOutputs build_bert_classifier(ParameterTree& tree, const BertConfig& config
   const Scope root(tree);
   ModelOutputs out = build_bert_model(tree, config, inputs, context);
   const auto [logits, task] =
-      classify(root / "classifier", out.pooled, inputs.labels, inputs.label_total, classifier,
+      classify(root / "classifier", out.pooled,
+               classifier_labels(inputs, attention_mask_of(inputs.tokens, context)), classifier,
                encoder_config(config).weights, context);
   out.logits = logits;
   out.task = task;

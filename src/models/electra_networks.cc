@@ -76,8 +76,9 @@ ModelOutputs build_electra_discriminator(ParameterTree& tree, const ElectraConfi
   const auto flat = [&](Value x) {
     return reshape(convert(x, DType::kF32), {context.batch_size * context.seq_length});
   };
-  out.task = predict_binary(flat(out.logits), flat(inputs.labels), flat(body.attention_mask),
-                            inputs.label_total);
+  const Value labels = flat(inputs.labels);
+  const Value counts = mul(is_labelled(labels), flat(body.attention_mask));
+  out.task = predict_binary(flat(out.logits), labels, counts, inputs.label_total);
   out.loss = out.task.loss;
   return out;
 }
@@ -93,8 +94,7 @@ ModelOutputs build_electra_generator(ParameterTree& tree, const ElectraConfig& c
   out.logits = head.logits(body.hidden, context);
   if (!inputs.labels.valid()) return out;
   out.task =
-      masked_lm_task(head, body.hidden, {inputs.labels, inputs.label_positions, inputs.label_total},
-                     body.attention_mask, context);
+      masked_lm_task(head, body.hidden, masked_lm_labels(inputs), body.attention_mask, context);
   out.loss = out.task.loss;
   return out;
 }
@@ -111,8 +111,8 @@ ModelOutputs build_electra_classifier(ParameterTree& tree, const ElectraConfig& 
       linear_parameters(head / "dense", config.hidden_size, config.hidden_size, normal(config));
   const Value first = dropped(first_tokens(body.hidden, context), "first_dropout");
   const auto [logits, task] =
-      classify(head / "out_proj", linear_gelu(first, dense.weight, dense.bias), inputs.labels,
-               inputs.label_total, classifier, normal(config), context);
+      classify(head / "out_proj", linear_gelu(first, dense.weight, dense.bias),
+               classifier_labels(inputs, body.attention_mask), classifier, normal(config), context);
   return {.hidden = body.hidden, .logits = logits, .task = task, .loss = task.loss};
 }
 

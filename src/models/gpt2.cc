@@ -89,9 +89,11 @@ TaskOutputs next_token_task(Value hidden, Value table, Value attention_mask,
   const Shape rows{hidden.dim(0)};
   const Value real = convert(attention_mask, DType::kF32);
   const Value askable = mul(is_labelled(inputs.labels), real);
-  return predict_classes(hidden, table, {}, reshape(next_in_row(inputs.labels), rows),
-                         reshape(mul(next_in_row(askable), real), rows), inputs.label_total,
-                         context);
+  return predict_classes(
+      hidden, table, {},
+      {reshape(next_in_row(inputs.labels), rows), reshape(mul(next_in_row(askable), real), rows),
+       inputs.label_total, inputs.label_smoothing},
+      context);
 }
 
 }  // namespace

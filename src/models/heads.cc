@@ -3,20 +3,37 @@
 namespace headwater {
 namespace {
 
-// Loss of logits f32 [B, L] against labels of the same shape; every element is a row.
-TaskOutputs elementwise_task(ClassifierConfig::Problem problem, Value logits, Value labels,
-                             Value label_total) {
+// Loss of logits f32 [B, L] against labels of the same shape; every element is a row, and counts
+// where its sequence has a token.
+TaskOutputs elementwise_task(ClassifierConfig::Problem problem, Value logits,
+                             const ClassifierLabels& asked) {
   const Shape rows{logits.type().size()};
-  const Value x = reshape(logits, rows), y = reshape(labels, rows);
-  const Value all = constant_like(x, 1);
+  const Value x = reshape(logits, rows), y = reshape(asked.labels, rows);
+  const Value has_token = reduce_max(convert(asked.attention_mask, DType::kF32), {1});  // [B]
+  const Value weight = reshape(broadcast(has_token, logits.shape(), {0}), rows);
   if (problem == ClassifierConfig::Problem::kMultiLabel)
-    return predict_binary(x, y, all, label_total);
+    return predict_binary(x, y, weight, asked.label_total);
   const Value difference = sub(x, y);
   TaskOutputs task;
   task.row_loss = mul(difference, difference);
-  task.row_weight = all;
-  task.loss = mean_where(task.row_loss, all, label_total);
+  task.row_weight = weight;
+  task.loss = mean_where(task.row_loss, weight, asked.label_total);
   return task;
+}
+
+// Cross-entropy against targets that give `smoothing` of their weight to all classes alike: what
+// the smoothed loss has more is smoothing * (logit of the target - mean logit).
+Value smoothed(Value row_loss, Value h, Value weight, Value bias, Value targets, double smoothing) {
+  const int64_t rows = h.dim(0), width = h.dim(1), classes = weight.dim(0);
+  const Value per_class = constant(h.graph(), 1 / static_cast<double>(classes));
+  const Value mean_weight = mul(reduce_sum(weight, {0}), per_class);
+  const Value mean_logit =
+      add(reshape(dot(h, reshape(mean_weight, {width, 1})), {rows}), mul(sum_all(bias), per_class));
+  const Value target_bias = gather_rows(reshape(bias, {classes, 1}), targets);
+  const Value target_logit =
+      add(reduce_sum(mul(h, gather_rows(weight, targets)), {1}), reshape(target_bias, {rows}));
+  const Value more = sub(target_logit, mean_logit);
+  return add(row_loss, mul(more, constant_like(more, smoothing)));
 }
 
 // The rows of a batch that are asked about, and what is asked.
@@ -46,17 +63,21 @@ Value is_labelled(Value labels) {
   return convert(compare(labels, constant_like(labels, 0), Direction::kGreaterEqual), DType::kF32);
 }
 
-TaskOutputs predict_classes(Value h, Value weight, Value bias, Value labels, Value row_weight,
-                            Value given_total, const ForwardContext& context) {
+TaskOutputs predict_classes(Value h, Value weight, Value bias, const ClassLabels& asked,
+                            const ForwardContext& context) {
   if (!bias.valid()) bias = constant(h.graph(), 0, DType::kF32, {weight.dim(0)});
-  const Value targets = maximum(labels, constant_like(labels, 0));
+  const Value targets = maximum(asked.labels, constant_like(asked.labels, 0));
   const VocabCrossEntropy entropy =
       vocab_cross_entropy(h, weight, bias, targets, context.key, {.sample = false});
-  const Value right = compare(entropy.prediction, labels, Direction::kEqual);
-  return {.loss = mean_where(entropy.loss, row_weight, given_total),
-          .accuracy = mean_where(convert(right, DType::kF32), row_weight, given_total),
+  Value trained = entropy.loss;
+  if (asked.smoothing > 0) trained = smoothed(trained, h, weight, bias, targets, asked.smoothing);
+  const Value right =
+      convert(compare(entropy.prediction, asked.labels, Direction::kEqual), DType::kF32);
+  return {.loss = mean_where(trained, asked.row_weight, asked.total),
+          .accuracy = mean_where(right, asked.row_weight, asked.total),
           .row_loss = entropy.loss,
-          .row_weight = row_weight,
+          .row_weight = asked.row_weight,
+          .row_correct = right,
           .predictions = entropy.prediction};
 }
 
@@ -69,6 +90,7 @@ TaskOutputs predict_binary(Value logits, Value labels, Value row_weight, Value g
           .accuracy = mean_where(right, row_weight, given_total),
           .row_loss = row_loss,
           .row_weight = row_weight,
+          .row_correct = right,
           .predictions = convert(positive, DType::kI32)};
 }
 
@@ -85,22 +107,24 @@ Value MaskedLmHead::logits(Value hidden, const ForwardContext& context) const {
 TaskOutputs masked_lm_task(const MaskedLmHead& head, Value hidden, const MaskedLmLabels& asked,
                            Value attention_mask, const ForwardContext& context) {
   const auto [rows, labels, weight] = asked_rows(hidden, asked, attention_mask, context);
-  return predict_classes(head.transform(rows), head.table, head.bias, labels, weight,
-                         asked.label_total, context);
+  return predict_classes(head.transform(rows), head.table, head.bias,
+                         {labels, weight, asked.label_total, asked.smoothing}, context);
 }
 
-ClassifierOutputs classify(const Scope& scope, Value rows, Value labels, Value label_total,
+ClassifierOutputs classify(const Scope& scope, Value rows, const ClassifierLabels& asked,
                            const ClassifierConfig& config, Initializer init,
                            const ForwardContext& context) {
   const LinearParameters p = linear_parameters(scope, rows.dim(1), config.num_labels, init);
   const Value x = dropout(rows, context.key, context.rate(config.dropout), scope.site("dropout"));
   ClassifierOutputs out;
   out.logits = linear(x, p.weight, p.bias);
+  const Value labels = asked.labels;
   if (!labels.valid()) return out;
-  out.task =
-      config.problem == ClassifierConfig::Problem::kSingleLabel
-          ? predict_classes(x, p.weight, p.bias, labels, is_labelled(labels), label_total, context)
-          : elementwise_task(config.problem, out.logits, labels, label_total);
+  out.task = config.problem == ClassifierConfig::Problem::kSingleLabel
+                 ? predict_classes(
+                       x, p.weight, p.bias,
+                       {labels, is_labelled(labels), asked.label_total, asked.smoothing}, context)
+                 : elementwise_task(config.problem, out.logits, asked);
   return out;
 }
 

@@ -14,6 +14,7 @@ struct TaskOutputs {
   Value loss, accuracy;  // f32 scalars: means over the rows that count
   Value row_loss;        // f32 [M]
   Value row_weight;      // f32 [M]: 1 where the row counts, else 0
+  Value row_correct;     // f32 [M]: 1 where the prediction is the label
   Value predictions;     // i32 [M]: the most likely class
 };
 
@@ -24,10 +25,16 @@ Value mean_where(Value values, Value weights, Value given_total);
 // 1 where a label [M] is one: not negative (-100 is Hugging Face's mark for none). f32 [M].
 Value is_labelled(Value labels);
 
-// Classes from rows h [M, H] by h weight^T + bias (may be invalid). labels i32 [M], row_weight f32
-// [M].
-TaskOutputs predict_classes(Value h, Value weight, Value bias, Value labels, Value row_weight,
-                            Value given_total, const ForwardContext& context);
+struct ClassLabels {
+  Value labels;          // i32 [M]
+  Value row_weight;      // f32 [M]
+  Value total;           // f32 scalar, may be invalid
+  double smoothing = 0;  // this much of the target is spread over all classes (Szegedy et al. 2016)
+};
+// Classes from rows h [M, H] by h weight^T + bias (may be invalid). Only the loss is smoothed, not
+// row_loss.
+TaskOutputs predict_classes(Value h, Value weight, Value bias, const ClassLabels& asked,
+                            const ForwardContext& context);
 
 // Yes or no from logits f32 [M]. labels and row_weight f32 [M].
 TaskOutputs predict_binary(Value logits, Value labels, Value row_weight, Value given_total);
@@ -51,18 +58,25 @@ struct MaskedLmLabels {
   Value labels;
   Value positions;    // may be invalid
   Value label_total;  // f32 scalar, may be invalid
+  double smoothing = 0;
 };
 TaskOutputs masked_lm_task(const MaskedLmHead& head, Value hidden, const MaskedLmLabels& asked,
                            Value attention_mask, const ForwardContext& context);
 
-// Dropout, then a linear layer at `scope`, on rows [B, H]: logits [B, L]. With valid labels (i32
-// [B] of a single label, else f32 [B, L]) also the task; a regression has no accuracy and no
-// predictions.
+// What a classifier is asked for: labels i32 [B] of a single label, else f32 [B, L]. Negative
+// labels of the first kind do not count, of the second all of a row without tokens (padding).
+struct ClassifierLabels {
+  Value labels, label_total;  // may be invalid
+  Value attention_mask;       // i32 [B, T]
+  double smoothing = 0;       // of a single label
+};
+// Dropout, then a linear layer at `scope`, on rows [B, H]: logits [B, L]. With valid labels also
+// the task; a regression has no accuracy and no predictions.
 struct ClassifierOutputs {
   Value logits;
   TaskOutputs task;
 };
-ClassifierOutputs classify(const Scope& scope, Value rows, Value labels, Value label_total,
+ClassifierOutputs classify(const Scope& scope, Value rows, const ClassifierLabels& asked,
                            const ClassifierConfig& config, Initializer init,
                            const ForwardContext& context);
 

@@ -18,7 +18,16 @@ struct ModelInputs {
   // f32 scalars: what the losses are divided by, when this batch is a part of a larger one
   // (gradient accumulation). Invalid: the rows that count.
   Value label_total, next_sentence_total;
+  double label_smoothing = 0;  // of tokens and of single labels (models/heads.h)
 };
+
+// What the heads of heads.h are asked for.
+inline MaskedLmLabels masked_lm_labels(const ModelInputs& inputs) {
+  return {inputs.labels, inputs.label_positions, inputs.label_total, inputs.label_smoothing};
+}
+inline ClassifierLabels classifier_labels(const ModelInputs& inputs, Value attention_mask) {
+  return {inputs.labels, inputs.label_total, attention_mask, inputs.label_smoothing};
+}
 
 // Values that the architecture does not have are invalid; losses and tasks are so without labels.
 struct ModelOutputs {

@@ -12,13 +12,13 @@ namespace headwater {
 Value ParameterTree::add(std::string name, Shape shape, Initializer init, bool may_exist) {
   const Type type{DType::kF32, std::move(shape)};
   if (may_exist) {
-    if (const GraphInput* found = graph_->find_input(name)) {
+    if (const GraphInput* found = graph_->find_input(name + state_suffix_)) {
       if (found->value.type() == type) return found->value;
       throw GraphError(fmt::format("{} is {} in one place and {} in another", name,
                                    found->value.type().text(), type.text()));
     }
   }
-  const Value value = graph_->input(name, type, /*is_state=*/true);
+  const Value value = graph_->input(name + state_suffix_, type, /*is_state=*/true);
   parameters_.push_back({std::move(name), value, init});
   return value;
 }

@@ -40,7 +40,10 @@ struct Parameter {
 
 class ParameterTree {
  public:
-  explicit ParameterTree(Graph& graph) : graph_(&graph) {}
+  // The state inputs of parameters are called "<name><state_suffix>": a graph that reads other
+  // tensors in their place (an average of them) has a suffix.
+  explicit ParameterTree(Graph& graph, std::string state_suffix = {})
+      : graph_(&graph), state_suffix_(std::move(state_suffix)) {}
   Graph& graph() const { return *graph_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
   // Further name -> the name of the parameter it is.
@@ -52,6 +55,7 @@ class ParameterTree {
 
  private:
   Graph* graph_;
+  std::string state_suffix_;
   std::vector<Parameter> parameters_;
   std::map<std::string, std::string> aliases_;
 };

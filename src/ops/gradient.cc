@@ -122,6 +122,20 @@ std::vector<Value> pullback(const std::vector<Value>& outputs,
   return result;
 }
 
+std::vector<bool> depends_on(Value output, const std::vector<Value>& values) {
+  const Graph& graph = output.graph();
+  std::vector<bool> reached(graph.nodes().size());
+  reached[static_cast<size_t>(output.node())] = true;
+  for (size_t id = reached.size(); id-- > 0;) {
+    if (!reached[id]) continue;
+    for (const Value& input : graph.nodes()[id].inputs)
+      reached[static_cast<size_t>(input.node())] = true;
+  }
+  std::vector<bool> result;
+  for (const Value& value : values) result.push_back(reached[static_cast<size_t>(value.node())]);
+  return result;
+}
+
 std::vector<Value> gradients(Value loss, const std::vector<Value>& wrt) {
   if (loss.type() != Type{DType::kF32, {}}) {
     throw GraphError("only a scalar f32 loss has gradients, not " + loss.type().text());

@@ -17,6 +17,9 @@ namespace headwater {
 std::vector<Value> pullback(const std::vector<Value>& outputs,
                             const std::vector<Value>& output_grads, const std::vector<Value>& wrt);
 
+// For each value whether `output` is computed from it.
+std::vector<bool> depends_on(Value output, const std::vector<Value>& values);
+
 // d loss / d wrt for a scalar f32 loss.
 std::vector<Value> gradients(Value loss, const std::vector<Value>& wrt);
 

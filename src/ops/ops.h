@@ -157,10 +157,16 @@ struct AdamOptions {
 struct AdamUpdate {
   Value weight, m, v;
 };
-// One step of Adam with decoupled weight decay as in google's BERT and ELECTRA: no bias correction,
-// epsilon outside the root. gradient is multiplied by grad_scale (clipping); learning_rate and
+// f32 scalars that the moments are multiplied by where they make the update: 1 / (1 - beta^t)
+// corrects their bias (Kingma & Ba 2015, section 3). Both or none.
+struct AdamScales {
+  Value m, v;
+};
+// One step of Adam with decoupled weight decay, epsilon outside the root; without scales as in
+// google's BERT and ELECTRA. gradient is multiplied by grad_scale (clipping); learning_rate and
 // grad_scale are scalars.
 AdamUpdate adam_update(Value weight, Value m, Value v, Value gradient, Value grad_scale,
-                       Value learning_rate, const AdamOptions& options);
+                       Value learning_rate, const AdamOptions& options,
+                       const AdamScales& scales = {});
 
 }  // namespace headwater

@@ -371,7 +371,7 @@ class PretrainRun {
       batches.push_back(std::move(batch));
     }
     if (joins_ && step == options_.generator_warmup_steps) {
-      HW_RETURN_IF_ERROR(trainer_->start_discriminator_from_generator());
+      HW_RETURN_IF_ERROR(trainer_->copy_parameters("generator.", "discriminator."));
     }
     HW_ASSIGN_OR_RETURN(const StepResult result,
                         trainer_->step(batches, step, learning_rate, metrics));

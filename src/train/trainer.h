@@ -1,17 +1,11 @@
-// An ELECTRA pair on a device: parameters, optimizer slots and the compiled programs that train and
-// evaluate it.
+// Training of an ELECTRA pair: task_trainer.h for the pair of train_step.h.
 //
 // What a run does around it (data, schedule, reports, checkpoints) is train/pretrain_run.h.
 #pragma once
 
-#include <memory>
-#include <span>
-
 #include "batches/pretrain_pipeline.h"
-#include "checkpoints/fit.h"
-#include "executors/executor.h"
-#include "state/train_state.h"
 #include "train/metrics.h"
+#include "train/task_trainer.h"
 #include "train/train_step.h"
 
 namespace headwater {
@@ -33,58 +27,41 @@ struct StepResult {
   double total_loss = 0;
   double grad_norm = 0;  // before clipping
   bool finite() const;
+  void add(const StepResult& part);  // the losses of a further batch of the step
 };
 
-class Trainer {
+// See TrainTask.
+class ElectraTask {
  public:
-  // Compiles nothing yet, but builds the model once: sizes that do not fit are an error here.
-  static Result<std::unique_ptr<Trainer>> create(const TrainerOptions& options,
-                                                 std::unique_ptr<Executor> executor);
+  using Options = TrainerOptions;
+  using Batch = PretrainBatch;
+  using Metrics = ElectraMetrics;
+  using StepResult = headwater::StepResult;
+  enum class Phase { kGeneratorAlone, kPair };
+  static constexpr Phase kEvaluatedPhase = Phase::kPair;
+  struct BatchShape {  // all batches have the sizes of the options
+    friend bool operator==(const BatchShape&, const BatchShape&) = default;
+  };
 
-  const std::vector<TensorSpec>& parameters() const { return specs_; }
-  int64_t parameter_count() const;
+  explicit ElectraTask(const TrainerOptions& options) : options_(options) {}
 
-  // First weights, from the seed; slots zero.
-  Result<> initialize();
-  // Weights, and the slots when `with_slots`, which then must be complete. The state must fit
-  // (checkpoints/fit.h).
-  Result<> load(const TrainState& state, bool with_slots, std::string_view where);
-  // What fits by name and shape; the rest gets first weights. Slots likewise, else zero.
-  Result<FitReport> load_fitting(const TrainState& state, bool with_slots);
-  // The discriminator takes over what the generator has under the same names and shapes. Its
-  // moments stay.
-  Result<> start_discriminator_from_generator();
-  // Copies everything to the host. `step` is what the caller counts; meta stays empty.
-  Result<TrainState> state(int64_t step) const;
-
-  // One optimizer step, number `step` from 0, on accumulation_steps batches. Values of the batches
-  // are added to `metrics`.
-  Result<StepResult> step(std::span<const PretrainBatch> batches, int64_t step,
-                          double learning_rate, ElectraMetrics& metrics);
-  // Adds one batch of eval_batch_size rows to `metrics`, dropout off; samples depend on seed and
-  // batch number only.
-  Result<> evaluate(const PretrainBatch& batch, ElectraMetrics& metrics);
-
-  // Of intermediate values, over the programs compiled so far.
-  int64_t program_bytes() const;
+  Result<ParameterTypes> parameters() const;
+  Phase phase(int64_t step) const;
+  size_t max_programs() const { return 1; }
+  BatchShape shape(const PretrainBatch&) const { return {}; }
+  Result<> check(const PretrainBatch& batch) const;
+  StepParts train_step(Phase phase, const BatchShape& shape, bool given_totals) const;
+  StepParts evaluation(const BatchShape& shape) const;
+  Result<> feed(Program& program, const PretrainBatch& batch) const;
+  Scalars totals(std::span<const PretrainBatch> batches) const;
+  Result<StepResult> collect(const Program& program, Phase phase, const PretrainBatch& batch,
+                             ElectraMetrics& metrics) const;
 
  private:
-  Trainer(const TrainerOptions& options, std::unique_ptr<Executor> executor);
-  // Which programs a step needs: they change once, when the discriminator joins.
-  Result<> prepare(bool with_discriminator);
-  Result<StepResult> run_batch(Program& program, const PretrainBatch& batch, Key key,
-                               ElectraMetrics& metrics);
-  Result<StepResult> accumulate(std::span<const PretrainBatch> batches, Key key,
-                                double learning_rate, ElectraMetrics& metrics);
-
   TrainerOptions options_;
-  std::unique_ptr<Executor> executor_;
-  std::unique_ptr<StateStore> store_;
-  std::vector<TensorSpec> specs_;
-  std::vector<Initializer> initializers_;
-  std::map<std::string, std::string> aliases_;
-  std::unique_ptr<Program> train_, update_, eval_;
-  bool compiled_with_discriminator_ = false;
 };
+
+using Trainer = TaskTrainer<ElectraTask>;
+extern template class TaskTrainer<ElectraTask>;
 
 }  // namespace headwater

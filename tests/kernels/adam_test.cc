@@ -7,7 +7,7 @@
 namespace headwater::kernels {
 namespace {
 
-void check(AdamOptions options) {
+void check(AdamOptions options, bool bias_correction = false) {
   const int64_t n = 20'011;
   const Floats weight = random_floats(n, 1), gradient = random_floats(n, 2);
   std::vector<double> w(weight.begin(), weight.end()), m(w.size()), v(w.size());
@@ -16,10 +16,8 @@ void check(AdamOptions options) {
       const double g = double{options.gradient_scale} * double{gradient[i]} * t;
       m[i] = double{options.beta1} * m[i] + (1.0 - double{options.beta1}) * g;
       v[i] = double{options.beta2} * v[i] + (1.0 - double{options.beta2}) * g * g;
-      const double mc =
-          options.bias_correction ? m[i] / (1.0 - std::pow(double{options.beta1}, t)) : m[i];
-      const double vc =
-          options.bias_correction ? v[i] / (1.0 - std::pow(double{options.beta2}, t)) : v[i];
+      const double mc = bias_correction ? m[i] / (1.0 - std::pow(double{options.beta1}, t)) : m[i];
+      const double vc = bias_correction ? v[i] / (1.0 - std::pow(double{options.beta2}, t)) : v[i];
       const double u =
           mc / (std::sqrt(vc) + double{options.eps}) + double{options.weight_decay} * w[i];
       w[i] -= double{options.learning_rate} * u;
@@ -30,7 +28,10 @@ void check(AdamOptions options) {
         for (int t = 1; t <= 3; ++t) {
           Floats g = gradient;
           for (auto& x : g) x *= static_cast<float>(t);
-          options.step = t;
+          if (bias_correction) {
+            options.m_scale = static_cast<float>(1 / (1 - std::pow(options.beta1, t)));
+            options.v_scale = static_cast<float>(1 / (1 - std::pow(options.beta2, t)));
+          }
           adam_update(options, n, g.data(), out.data(), first.data(), second.data());
         }
         append(out, first);
@@ -49,7 +50,8 @@ TEST(Adam, WithoutBiasCorrectionAsElectra) {
 }
 
 TEST(Adam, WithBiasCorrectionAsAdamW) {
-  check({.learning_rate = 1e-2f, .eps = 1e-8f, .weight_decay = 0.1f, .bias_correction = true});
+  check({.learning_rate = 1e-2f, .eps = 1e-8f, .weight_decay = 0.1f},
+        /*bias_correction=*/true);
 }
 
 TEST(Adam, ZeroRateChangesMomentsOnly) {

@@ -183,7 +183,7 @@ class ElectraTrace : public testing::TestWithParam<Trace> {
 
 TEST_P(ElectraTrace, LossesCorruptionAndGradients) {
   Graph graph;
-  const auto built = build_gradient_graph(options_, graph);
+  const auto built = build_gradient_graph(electra_step(options_), graph);
   ASSERT_TRUE(built) << built.error().to_string();
   auto program = executor_->compile(graph, *store_);
   ASSERT_TRUE(program) << program.error().to_string();
@@ -218,8 +218,9 @@ TEST_P(ElectraTrace, LossesCorruptionAndGradients) {
 // (its gradient is otherwise the same); that trace is replayed with the recorded norm.
 TEST_P(ElectraTrace, OptimizerSteps) {
   Graph graph;
-  const auto built = GetParam().recorded_norm ? build_gradient_graph(options_, graph)
-                                              : build_train_graph(options_, optimizer_, graph);
+  const auto built = GetParam().recorded_norm
+                         ? build_gradient_graph(electra_step(options_), graph)
+                         : build_train_graph(electra_step(options_), optimizer_, graph);
   ASSERT_TRUE(built) << built.error().to_string();
   auto program = executor_->compile(graph, *store_);
   ASSERT_TRUE(program) << program.error().to_string();

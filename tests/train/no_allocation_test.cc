@@ -65,7 +65,7 @@ TEST(NoAllocation, OfAStepAfterTheFirst) {
   options.generator.hidden_size = 16;
   options.sizes = {4, 16, 3};
   Graph graph;
-  const auto built = build_train_graph(options, {}, graph);
+  const auto built = build_train_graph(electra_step(options), {}, graph);
   ASSERT_TRUE(built) << built.error().to_string();
   const auto executor = *Executor::open("cpu");
   const auto store = executor->make_store();

@@ -2,6 +2,7 @@
 #include "train/schedule.h"
 
 #include <cmath>
+#include <map>
 
 #include "golden.h"
 
@@ -61,6 +62,55 @@ TEST(Schedule, RestartsWithoutMoments) {
   schedule.restart.kind = Restart::Kind::kBiasCorrect;
   EXPECT_NEAR(schedule.rate(1000000), std::sqrt(0.001) / 0.1, 1e-9);
   EXPECT_NEAR(schedule.rate(1020000), 0.98, 1e-6);
+}
+
+// Peak 3e-4, 10 steps of warm-up, 100 in all, by transformers (tests/golden/optimizers/make.py).
+TEST(Schedule, EqualsTransformers) {
+  const Schedule base{.peak = 3e-4, .warmup_steps = 10, .total_steps = 100};
+  std::map<std::string, Schedule> schedules;
+  for (const char* name : {"constant", "linear", "cosine", "polynomial", "inverse_sqrt", "wsd"}) {
+    schedules[name] = base;
+    schedules[name].kind = *find_schedule(name);
+  }
+  schedules["polynomial"].power = 2;
+  schedules["polynomial"].end_ratio = 1e-5 / 3e-4;
+  schedules["wsd"].decay_steps = 20;
+  schedules["linear_without_warmup"] = schedules["linear"];
+  schedules["linear_without_warmup"].warmup_steps = 0;
+  schedules["inverse_sqrt_timescale"] = schedules["inverse_sqrt"];
+  schedules["inverse_sqrt_timescale"].timescale = 50;
+  schedules["wsd_linear"] = schedules["wsd_1-sqrt"] = schedules["wsd"];
+  schedules["wsd_linear"].decay_form = DecayForm::kLinear;
+  schedules["wsd_linear"].end_ratio = 0.1;
+  schedules["wsd_1-sqrt"].decay_form = DecayForm::kOneMinusSqrt;
+  const auto golden = load_golden("optimizers/schedules.json");
+  ASSERT_EQ(golden.size(), schedules.size());
+  for (const auto& [name, schedule] : schedules) {
+    const auto& rates = golden.at(name);
+    for (size_t s = 0; s < rates.size(); ++s) {
+      // transformers' minimum of `wsd` also bounds the warm-up from below; ours starts from 0.
+      if (name == "wsd_linear" && s < 10) continue;
+      EXPECT_NEAR(schedule.rate(static_cast<int64_t>(s)), rates[s].get<double>(), 1e-16)
+          << name << " at step " << s;
+    }
+  }
+}
+
+TEST(Schedule, NamesAreFoundAgain) {
+  for (const std::string& name : schedule_names())
+    EXPECT_EQ(schedule_name(*find_schedule(name)), name);
+  EXPECT_EQ(find_schedule("warmup_stable_decay"), ScheduleKind::kWsd);
+  EXPECT_FALSE(find_schedule("cosin"));
+}
+
+TEST(Schedule, OthersBeginAsAWholeAtTheirStart) {
+  Schedule schedule{.peak = 1, .warmup_steps = 10, .total_steps = 1100, .decay_from = 1000};
+  schedule.kind = ScheduleKind::kLinear;
+  EXPECT_EQ(schedule.rate(1000), 0);
+  EXPECT_DOUBLE_EQ(schedule.rate(1005), 0.5);
+  EXPECT_EQ(schedule.rate(1010), 1);
+  EXPECT_EQ(schedule.rate(1100), 0);
+  EXPECT_EQ(schedule.text(1000), "linear, up to 1 at step 1010, 0 at step 1100");
 }
 
 }  // namespace
