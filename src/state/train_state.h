@@ -15,7 +15,7 @@ namespace headwater {
 struct TrainState {
   int64_t step = 0;                     // optimizer steps done
   std::vector<NamedTensor> parameters;  // by canonical name, a tied tensor once
-  std::vector<NamedTensor> slots;       // "<parameter>#adam_m", "<parameter>#adam_v"
+  std::vector<NamedTensor> slots;       // "<parameter>#adam_m", ... (train/optimizer.h)
   // Further names of tied parameters -> the name under which the tensor is stored.
   std::map<std::string, std::string> aliases;
   // JSON object: resolved configuration, seed, data fingerprint, versions, cursor of the pipeline.

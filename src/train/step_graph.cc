@@ -24,6 +24,7 @@ void add_outputs(const ForwardPass& pass, Graph& graph) {
 // What a step changes.
 std::vector<Parameter> trained(const StepParts& parts, const Forward& forward) {
   std::vector<Value> values;
+  values.reserve(forward.tree.parameters().size());
   for (const Parameter& parameter : forward.tree.parameters()) values.push_back(parameter.value);
   const std::vector<bool> reached = depends_on(forward.pass.loss, values);
   std::vector<Parameter> result;
@@ -38,6 +39,7 @@ std::vector<Parameter> trained(const StepParts& parts, const Forward& forward) {
 
 std::vector<Value> gradients_of(Value loss, const std::vector<Parameter>& parameters) {
   std::vector<Value> values;
+  values.reserve(parameters.size());
   for (const Parameter& parameter : parameters) values.push_back(parameter.value);
   return gradients(loss, values);
 }

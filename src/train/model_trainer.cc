@@ -1,0 +1,260 @@
+#include "train/model_trainer.h"
+
+#include <cmath>
+
+namespace headwater {
+
+template class TaskTrainer<ModelTask>;
+
+namespace {
+
+int64_t count_of(const auto& values) { return static_cast<int64_t>(values.size()); }
+
+// Values outside [low, high) would be read as others.
+Result<> check_range(const std::vector<int32_t>& values, std::string_view name, int64_t low,
+                     int64_t high) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] >= low && values[i] < high) continue;
+    return fail(Code::kOutOfRange, "{} has {} at {}: values are under {}{}", name, values[i], i,
+                high, low == 0 ? " and not negative" : "");
+  }
+  return {};
+}
+
+// A feature that may be missing: empty, or of `size` values.
+Result<> check_size(int64_t found, std::string_view name, int64_t size, bool may_be_empty) {
+  if (found == size || (may_be_empty && found == 0)) return {};
+  return fail(Code::kInvalidArgument, "{} has {} values, not {}", name, found, size);
+}
+
+int64_t type_vocab_size(const ModelConfig& config) {
+  if (const auto* bert = std::get_if<BertConfig>(&config)) return bert->type_vocab_size;
+  if (const auto* electra = std::get_if<ElectraConfig>(&config)) return electra->type_vocab_size;
+  return std::get<Gpt2Config>(config).vocab_size;  // token types are words there
+}
+
+Result<ModelMetrics::Sums> fetch_sums(const Program& program, const std::string& name,
+                                      bool has_correct) {
+  ModelMetrics::Sums sums;
+  HW_ASSIGN_OR_RETURN(sums.loss, fetch_scalar(program, name + "_loss"));
+  HW_ASSIGN_OR_RETURN(sums.count, fetch_scalar(program, name + "_count"));
+  if (has_correct) {
+    HW_ASSIGN_OR_RETURN(sums.correct, fetch_scalar(program, name + "_correct"));
+  }
+  return sums;
+}
+
+}  // namespace
+
+bool ModelStepResult::finite() const { return std::isfinite(loss) && std::isfinite(grad_norm); }
+
+int64_t ModelBatch::tokens() const {
+  if (attention_mask.empty()) return count_of(input_ids);
+  return static_cast<int64_t>(std::ranges::count(attention_mask, 1));
+}
+
+void ModelMetrics::add(const Sums& sums, WeightedMean& loss, WeightedMean& accuracy) {
+  if (sums.count <= 0) return;
+  loss.add(sums.loss / sums.count, sums.count);
+  if (sums.correct) accuracy.add(*sums.correct / sums.count, sums.count);
+}
+
+MetricValues ModelMetrics::values() const {
+  MetricValues values;
+  if (label_loss_.weight() > 0) {
+    values.emplace_back("loss", label_loss_.value());
+    if (objective_ != Objective::kClassification && objective_ != Objective::kRtd)
+      values.emplace_back("perplexity", std::exp(label_loss_.value()));
+  }
+  if (label_accuracy_.weight() > 0) values.emplace_back("accuracy", label_accuracy_.value());
+  if (sentence_loss_.weight() > 0) {
+    const std::string task = objective_ == Objective::kMlmSop ? "sentence_order" : "next_sentence";
+    values.emplace_back(task + "_loss", sentence_loss_.value());
+    values.emplace_back(task + "_accuracy", sentence_accuracy_.value());
+  }
+  return values;
+}
+
+Result<ParameterTypes> ModelTask::parameters() const {
+  const ModelStepOptions& model = options_.model;
+  HW_RETURN_IF_ERROR(check_objective(model.model, model.objective));
+  if (model.label_smoothing < 0 || model.label_smoothing >= 1) {
+    return fail(Code::kInvalidArgument, "label_smoothing is {}: it must be at least 0 and under 1",
+                model.label_smoothing);
+  }
+  return parameter_types(model.model);
+}
+
+size_t ModelTask::max_programs() const {
+  return static_cast<size_t>(std::max<int64_t>(1, options_.max_programs));
+}
+
+bool ModelTask::has_label_values() const {
+  return options_.model.objective == Objective::kClassification &&
+         options_.model.model.classifier.problem != ClassifierConfig::Problem::kSingleLabel;
+}
+
+ModelBatchShape ModelTask::shape(const ModelBatch& batch) const {
+  return {.batch_size = batch.batch_size,
+          .seq_length = batch.seq_length,
+          .label_positions =
+              batch.batch_size > 0 ? count_of(batch.label_positions) / batch.batch_size : 0,
+          .attention_mask = !batch.attention_mask.empty(),
+          .token_type_ids = !batch.token_type_ids.empty(),
+          .position_ids = !batch.position_ids.empty(),
+          .labels = has_label_values() || !batch.labels.empty()};
+}
+
+Result<> ModelTask::check_sizes(const ModelBatch& batch) const {
+  const int64_t b = batch.batch_size, t = batch.seq_length;
+  const int64_t limit = options_.model.model.max_positions();
+  if (b < 1 || t < 1 || t > limit || b > kMaxElements / t) {
+    return fail(Code::kInvalidArgument,
+                "a batch of {} rows of {} tokens does not fit a model of {} positions", b, t,
+                limit);
+  }
+  HW_RETURN_IF_ERROR(check_size(count_of(batch.input_ids), "input_ids", b * t, false));
+  for (const auto& [name, values] : {std::pair("attention_mask", &batch.attention_mask),
+                                     std::pair("token_type_ids", &batch.token_type_ids),
+                                     std::pair("position_ids", &batch.position_ids)}) {
+    HW_RETURN_IF_ERROR(check_size(count_of(*values), name, b * t, true));
+  }
+  const bool sentences = predicts_sentences(options_.model.objective);
+  HW_RETURN_IF_ERROR(check_size(count_of(batch.next_sentence_labels), "next_sentence_labels",
+                                sentences ? b : 0, false));
+  const bool positions = !batch.label_positions.empty();
+  if (positions &&
+      (options_.model.objective == Objective::kClm || options_.model.objective == Objective::kRtd ||
+       options_.model.objective == Objective::kClassification)) {
+    return fail(Code::kInvalidArgument, "label_positions are of masked language models");
+  }
+  if (count_of(batch.label_positions) % b != 0)
+    return fail(Code::kInvalidArgument, "label_positions differ in number from row to row");
+  if (options_.model.objective != Objective::kClassification) {
+    return check_size(count_of(batch.labels), "labels",
+                      positions ? count_of(batch.label_positions) : b * t,
+                      options_.model.objective == Objective::kClm);
+  }
+  const int64_t classes = options_.model.model.classifier.num_labels;
+  if (has_label_values())
+    return check_size(count_of(batch.label_values), "label_values", b * classes, false);
+  return check_size(count_of(batch.labels), "labels", b, false);
+}
+
+Result<> ModelTask::check_labels(const ModelBatch& batch) const {
+  const ModelStepOptions& model = options_.model;
+  int64_t classes = model.model.vocab_size();
+  if (model.objective == Objective::kRtd) classes = 2;
+  if (model.objective == Objective::kClassification) classes = model.model.classifier.num_labels;
+  HW_RETURN_IF_ERROR(check_range(batch.labels, "labels", INT32_MIN, classes));
+  HW_RETURN_IF_ERROR(check_range(batch.next_sentence_labels, "next_sentence_labels", INT32_MIN, 2));
+  for (const float value : batch.label_values) {
+    if (!std::isfinite(value)) return fail(Code::kOutOfRange, "label_values has {}", value);
+  }
+  return {};
+}
+
+Result<> ModelTask::check(const ModelBatch& batch) const {
+  HW_RETURN_IF_ERROR(check_sizes(batch));
+  const Model& model = options_.model.model;
+  HW_RETURN_IF_ERROR(check_range(batch.input_ids, "input_ids", 0, model.vocab_size()));
+  HW_RETURN_IF_ERROR(check_range(batch.attention_mask, "attention_mask", 0, 2));
+  HW_RETURN_IF_ERROR(
+      check_range(batch.token_type_ids, "token_type_ids", 0, type_vocab_size(model.config)));
+  HW_RETURN_IF_ERROR(check_range(batch.position_ids, "position_ids", 0, model.max_positions()));
+  HW_RETURN_IF_ERROR(check_range(batch.label_positions, "label_positions", 0, batch.seq_length));
+  return check_labels(batch);
+}
+
+StepParts ModelTask::train_step(Phase, const ModelBatchShape& shape, bool given_totals) const {
+  return model_step(options_.model, shape, given_totals);
+}
+
+StepParts ModelTask::evaluation(const ModelBatchShape& shape) const {
+  return model_step(options_.model, shape);
+}
+
+Result<> ModelTask::feed(Program& program, const ModelBatch& batch) const {
+  const int64_t b = batch.batch_size;
+  const auto feed_ints = [&](std::string_view name, const std::vector<int32_t>& values,
+                             const Shape& shape) -> Result<> {
+    if (values.empty()) return {};
+    return program.feed(name, Tensor::i32(shape, values));
+  };
+  const Shape tokens{b, batch.seq_length};
+  HW_RETURN_IF_ERROR(feed_ints("input_ids", batch.input_ids, tokens));
+  HW_RETURN_IF_ERROR(feed_ints("attention_mask", batch.attention_mask, tokens));
+  HW_RETURN_IF_ERROR(feed_ints("token_type_ids", batch.token_type_ids, tokens));
+  HW_RETURN_IF_ERROR(feed_ints("position_ids", batch.position_ids, tokens));
+  HW_RETURN_IF_ERROR(feed_ints("next_sentence_label", batch.next_sentence_labels, {b}));
+  if (has_label_values()) {
+    const Shape values{b, options_.model.model.classifier.num_labels};
+    return program.feed("labels", Tensor::f32(values, batch.label_values));
+  }
+  if (options_.model.objective == Objective::kClassification)
+    return feed_ints("labels", batch.labels, {b});
+  HW_RETURN_IF_ERROR(feed_ints("label_positions", batch.label_positions,
+                               {b, count_of(batch.label_positions) / b}));
+  return feed_ints("labels", batch.labels, {b, count_of(batch.labels) / b});
+}
+
+// The same rows that the graph counts.
+int64_t ModelTask::label_count(const ModelBatch& batch) const {
+  const int64_t b = batch.batch_size, t = batch.seq_length;
+  const auto real = [&](int64_t i) {
+    return batch.attention_mask.empty() || batch.attention_mask[static_cast<size_t>(i)] == 1;
+  };
+  const auto labelled = [&](int64_t i) {
+    return batch.labels.empty() || batch.labels[static_cast<size_t>(i)] >= 0;
+  };
+  const int64_t labels = count_of(batch.labels);
+  const bool per_token =
+      options_.model.objective != Objective::kClassification && batch.label_positions.empty();
+  int64_t count = 0;
+  if (has_label_values()) {
+    for (int64_t row = 0; row < b; ++row) {
+      bool has_token = false;
+      for (int64_t i = row * t; i < (row + 1) * t; ++i) has_token = has_token || real(i);
+      if (has_token) count += options_.model.model.classifier.num_labels;
+    }
+  } else if (options_.model.objective == Objective::kClm) {
+    for (int64_t i = 0; i < b * t; ++i) {
+      if (i % t > 0 && real(i - 1) && real(i) && labelled(i)) ++count;
+    }
+  } else {
+    for (int64_t i = 0; i < labels; ++i) {
+      if (labelled(i) && (!per_token || real(i))) ++count;
+    }
+  }
+  return count;
+}
+
+Scalars ModelTask::totals(std::span<const ModelBatch> batches) const {
+  int64_t labels = 0, sentences = 0;
+  for (const ModelBatch& batch : batches) {
+    labels += label_count(batch);
+    for (const int32_t label : batch.next_sentence_labels) sentences += label >= 0 ? 1 : 0;
+  }
+  Scalars totals = {{"label_total", static_cast<double>(labels)}};
+  if (predicts_sentences(options_.model.objective))
+    totals.emplace_back("next_sentence_total", static_cast<double>(sentences));
+  return totals;
+}
+
+Result<ModelStepResult> ModelTask::collect(const Program& program, Phase, const ModelBatch&,
+                                           ModelMetrics& metrics) const {
+  const bool regression =
+      options_.model.objective == Objective::kClassification &&
+      options_.model.model.classifier.problem == ClassifierConfig::Problem::kRegression;
+  HW_ASSIGN_OR_RETURN(const auto labels, fetch_sums(program, "label", !regression));
+  metrics.add_labels(labels);
+  if (predicts_sentences(options_.model.objective)) {
+    HW_ASSIGN_OR_RETURN(const auto sentences, fetch_sums(program, "sentence", true));
+    metrics.add_sentences(sentences);
+  }
+  ModelStepResult result;
+  HW_ASSIGN_OR_RETURN(result.loss, fetch_scalar(program, "loss"));
+  return result;
+}
+
+}  // namespace headwater
