@@ -124,7 +124,7 @@ class ThreeSteps : public testing::TestWithParam<const char*> {};
 TEST_P(ThreeSteps, EqualPyTorch) {
   const Recorded recorded(GetParam());
   const TensorMap after = read_tensors(GetParam(), "adamw3.safetensors");
-  const auto losses = after.at("adamw_losses").as<float>();
+  const auto losses = after.at("adamw_losses").as<double>();
   const auto trainer = recorded.make();
   for (int64_t step = 0; step < 3; ++step) {
     const double expected = losses[static_cast<size_t>(step)];
@@ -170,7 +170,7 @@ ModelBatch padded(const ModelBatch& batch, int64_t columns, int64_t rows) {
   widen(wide.input_ids, 7);
   widen(wide.attention_mask, 0);
   widen(wide.token_type_ids, 1);
-  widen(wide.labels, 3);  // not even labels of padding count
+  widen(wide.labels, 1);  // not even labels of padding count
   const auto more = static_cast<size_t>(rows);
   if (!wide.next_sentence_labels.empty()) wide.next_sentence_labels.resize(b + more, -100);
   if (wide.label_values.size() > 0)
@@ -305,7 +305,8 @@ TEST(ModelStep, HeadsWithoutALossAndFrozenLayersStay) {
   const auto trainer = recorded.make();
   step_loss(*trainer, recorded.batch, 0);
   int64_t moved = 0;
-  for (const NamedTensor& parameter : trainer->state(1)->parameters) {
+  const TrainState state = *trainer->state(1);
+  for (const NamedTensor& parameter : state.parameters) {
     const Tensor& before = recorded.reference.at("model/" + parameter.name);
     const bool same = std::ranges::equal(parameter.tensor.bytes(), before.bytes());
     const bool stays = parameter.name.starts_with("bert.encoder.layer.0.") ||
@@ -321,8 +322,8 @@ TEST(ModelStep, MovingAveragesAreEvaluated) {
   Recorded recorded("gpt2_lm");
   recorded.options.optimizer.ema_decay = 0.9;
   const auto averaged = recorded.make();
-  const double first = step_loss(*averaged, recorded.batch, 0, 0.05);
-  const double second = step_loss(*averaged, recorded.batch, 1, 0.05);
+  const double first = step_loss(*averaged, recorded.batch, 0);
+  const double second = step_loss(*averaged, recorded.batch, 1);
   ModelMetrics metrics;
   ASSERT_TRUE(averaged->evaluate(recorded.batch, metrics));
   const double loss = metrics.values()[0].second;
