@@ -9,6 +9,7 @@
 namespace headwater {
 namespace {
 
+constexpr int64_t kLongestLine = int64_t{64} << 20;
 constexpr std::string_view kFormatNames[] = {"tfrecord", "jsonl", "txt"};
 
 std::optional<int64_t> as_integer(const Json& value) {
@@ -46,6 +47,13 @@ FeatureValues empty_values(FeatureType type) {
   return std::vector<std::string>();
 }
 
+Result<Json> parse_line(std::string_view line) {
+  HW_ASSIGN_OR_RETURN(Json json, parse_json(line, "JSON"));
+  if (json.is_object()) return json;
+  return fail_hint(Code::kInvalidArgument, "for example: {\"input_ids\": [5, 6]}",
+                   "the line is no JSON object");
+}
+
 }  // namespace
 
 Result<RecordFormat> parse_record_format(std::string_view name) {
@@ -60,10 +68,7 @@ std::string_view record_format_name(RecordFormat format) {
 }
 
 Result<std::string> record_of_json_line(std::string_view line, std::span<const FeatureSpec> specs) {
-  HW_ASSIGN_OR_RETURN(const Json json, parse_json(line, "JSON"));
-  if (!json.is_object())
-    return fail_hint(Code::kInvalidArgument, "for example: {\"input_ids\": [5, 6]}",
-                     "the line is no JSON object");
+  HW_ASSIGN_OR_RETURN(const Json json, parse_line(line));
   Example example;
   for (const FeatureSpec& spec : specs) {
     const auto found = json.find(spec.key);
@@ -76,6 +81,36 @@ Result<std::string> record_of_json_line(std::string_view line, std::span<const F
     example[spec.key] = std::move(values);
   }
   return serialize_example(example);
+}
+
+Result<Example> example_of_json_line(std::string_view line) {
+  HW_ASSIGN_OR_RETURN(const Json json, parse_line(line));
+  Example example;
+  for (const auto& [key, value] : json.items()) {
+    for (const FeatureType type : {FeatureType::kInt64, FeatureType::kFloat, FeatureType::kBytes}) {
+      FeatureValues values = empty_values(type);
+      if (value.is_null() || value.empty() || !append(value, values)) continue;
+      example[key] = std::move(values);
+      break;
+    }
+  }
+  return example;
+}
+
+Result<std::optional<std::string>> first_line(FileSystem& fs, const std::string& path) {
+  HW_ASSIGN_OR_RETURN(const auto source, open_decompressed(fs, path));
+  std::string line;
+  std::vector<uint8_t> piece(size_t{1} << 16);
+  while (static_cast<int64_t>(line.size()) < kLongestLine) {
+    HW_ASSIGN_OR_RETURN(const size_t n, source->read(piece));
+    line.append(reinterpret_cast<const char*>(piece.data()), n);
+    line.erase(0, line.find_first_not_of("\r\n"));
+    const size_t end = line.find_first_of("\r\n");
+    if (end == std::string::npos && n > 0) continue;
+    if (line.empty()) return std::optional<std::string>();
+    return std::optional(line.substr(0, end));
+  }
+  return fail(Code::kInvalidArgument, "{}: the first line is over {} MB", path, kLongestLine >> 20);
 }
 
 Result<std::string> record_of_text_line(std::string_view line, const EncodeText& encode) {

@@ -106,7 +106,7 @@ ListFill list_fill(std::string_view name, int64_t pad_id) {
   if (is({"attention_mask", "input_mask"})) return {.missing = 1, .aligned = true};
   if (is({"token_type_ids", "segment_ids", "special_tokens_mask"})) return {.aligned = true};
   if (name == "position_ids") return {.missing_as = ListFill::Missing::kPositions, .aligned = true};
-  if (is({"label", "labels"}) || name.ends_with("_labels"))
+  if (is({"label", "labels"}) || name.ends_with("_labels") || name.ends_with("_label"))
     return {.padding = kIgnoredLabel, .missing = kIgnoredLabel};
   if (name.ends_with("input_ids") || name.ends_with("token_ids"))
     return {.padding = static_cast<double>(pad_id), .missing = static_cast<double>(pad_id)};

@@ -47,7 +47,7 @@ struct ListFill {
 
 // input_ids and other *_ids of tokens: pad_id. attention_mask, input_mask: 0, and 1 where missing.
 // token_type_ids, segment_ids: 0. position_ids: 0, and 0, 1, 2 .. where missing. labels, label,
-// *_labels: -100. Anything else: 0.
+// *_labels, *_label: -100. Anything else: 0.
 ListFill list_fill(std::string_view name, int64_t pad_id);
 
 struct PaddingValue {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/json.h"
 #include "checkpoints/hf_directory.h"
@@ -11,6 +12,7 @@
 namespace headwater {
 namespace {
 
+constexpr std::string_view kAverage = "#ema";
 constexpr std::string_view kBody = "electra.";
 constexpr std::string_view kEmbeddings = "electra.embeddings.";
 constexpr std::string_view kEncoder = "electra.encoder.";
@@ -162,6 +164,35 @@ Result<HfExportReport> export_electra(FileSystem& fs, const HfExport& request,
     report.networks.push_back(std::move(exported));
   }
   return report;
+}
+
+bool has_averages(const TrainState& state) {
+  std::set<std::string_view> slots;
+  for (const NamedTensor& slot : state.slots) slots.insert(slot.name);
+  return !state.parameters.empty() && std::ranges::all_of(state.parameters, [&](const auto& p) {
+    return slots.contains(p.name + std::string(kAverage));
+  });
+}
+
+Result<ExportedNetwork> export_model(FileSystem& fs, const HfModelExport& request,
+                                     const std::string& output_directory) {
+  HW_RETURN_IF_ERROR(check_output_directory(fs, output_directory, request.overwrite));
+  HW_ASSIGN_OR_RETURN(const ParameterTypes types, parameter_types(request.model));
+  std::vector<TensorSpec> specs;
+  for (const ParameterType& parameter : types.parameters)
+    specs.push_back({parameter.name, parameter.type.dtype, parameter.type.shape});
+  HW_RETURN_IF_ERROR(require_fit(specs, *request.state, "the checkpoint"));
+  auto by_name = parameters_by_name(*request.state);
+  for (const NamedTensor& slot : request.state->slots) {
+    const std::string_view name = slot.name;
+    if (request.averaged && name.ends_with(kAverage))
+      by_name[name.substr(0, name.size() - kAverage.size())] = &slot.tensor;
+  }
+  PreparedNetwork prepared{output_directory, {}, request.files};
+  for (const TensorSpec& spec : specs)
+    prepared.weights.push_back(TensorView::of(spec.name, *by_name.at(spec.name)));
+  prepared.files.emplace_back("config.json", dump_json(request.model.to_hf_json(), 2) + "\n");
+  return write_network(fs, prepared);
 }
 
 }  // namespace headwater

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -15,6 +16,7 @@
 #include "checkpoints/safetensors.h"
 #include "io/file.h"
 #include "models/electra_config.h"
+#include "models/model.h"
 #include "state/train_state.h"
 #include "tokens/tokenizer.h"
 #include "tokens/vocabulary.h"
@@ -57,5 +59,19 @@ struct HfExportReport {
 // unless all networks fit.
 Result<HfExportReport> export_electra(FileSystem& fs, const HfExport& request,
                                       const std::string& output_directory);
+
+// One model of any family: its state under canonical names, which are transformers'. With
+// `averaged` the moving averages stand for the weights. `files`: of its tokenizer.
+struct HfModelExport {
+  const TrainState* state = nullptr;
+  Model model;
+  bool averaged = false;
+  std::vector<std::pair<std::string, std::string>> files;  // name, content
+  bool overwrite = false;
+};
+Result<ExportedNetwork> export_model(FileSystem& fs, const HfModelExport& request,
+                                     const std::string& output_directory);
+// Whether the state has a moving average of every parameter.
+bool has_averages(const TrainState& state);
 
 }  // namespace headwater

@@ -153,4 +153,24 @@ Result<HfTokenizerFiles> hf_tokenizer_files(const Vocabulary& vocabulary,
   return result;
 }
 
+Result<std::vector<std::pair<std::string, std::string>>> read_tokenizer_folder(
+    FileSystem& fs, const std::string& folder) {
+  constexpr int64_t kFileLimit = int64_t{1} << 30;
+  constexpr std::string_view kNames[] = {"tokenizer.json",
+                                         "vocab.json",
+                                         "merges.txt",
+                                         "vocab.txt",
+                                         "added_tokens.json",
+                                         "tokenizer_config.json",
+                                         "special_tokens_map.json"};
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const std::string_view name : kNames) {
+    const std::string path = join_path(folder, name);
+    if (!fs.exists(path)) continue;
+    HW_ASSIGN_OR_RETURN(std::string content, read_file(fs, path, kFileLimit));
+    files.emplace_back(name, std::move(content));
+  }
+  return files;
+}
+
 }  // namespace headwater

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "io/file.h"
 #include "tokens/tokenizer.h"
 #include "tokens/vocabulary.h"
 
@@ -24,5 +25,10 @@ struct HfTokenizerFiles {
 // `max_length` in tokens: the rows of the model's position table.
 Result<HfTokenizerFiles> hf_tokenizer_files(const Vocabulary& vocabulary,
                                             const TokenizerOptions& options, int64_t max_length);
+
+// The tokenizer files in a folder, as they are: what a model takes along. Name, content; none where
+// there is none.
+Result<std::vector<std::pair<std::string, std::string>>> read_tokenizer_folder(
+    FileSystem& fs, const std::string& folder);
 
 }  // namespace headwater

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -16,6 +17,9 @@
 #include "state/train_state.h"
 
 namespace headwater {
+
+// In the directory of a run that stops when nothing improves: the folder of its best checkpoint.
+inline constexpr std::string_view kBestDirectory = "best";
 
 struct CheckpointPlace {
   std::string path;

@@ -1,10 +1,13 @@
 // `export`: a checkpoint as Hugging Face directories.
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/log.h"
 #include "checkpoints/export_meta.h"
 #include "checkpoints/hf_export.h"
+#include "checkpoints/hf_tokenizer.h"
 #include "checkpoints/native.h"
+#include "base/json.h"
 #include "cli/verb.h"
 #include "io/file.h"
 
@@ -14,13 +17,14 @@ namespace {
 struct ExportOptions {
   std::string checkpoint, output_dir, vocab_file;
   std::optional<bool> do_lower_case, strip_accents;
-  bool overwrite = false;
+  bool overwrite = false, average = true;
 
   void describe(Fields& f) {
     f("checkpoint", checkpoint, "directory of a run (its latest checkpoint) or of a checkpoint")
         .value_name("DIR")
         .required();
-    f("output_dir", output_dir, "where discriminator/ and generator/ are made")
+    f("output_dir", output_dir,
+      "where the model, or discriminator/ and generator/ of a pair, are made")
         .value_name("DIR")
         .required();
     f("vocab_file", vocab_file, "the run's vocabulary; default: vocab.txt in the run's directory")
@@ -28,6 +32,7 @@ struct ExportOptions {
     f("do_lower_case", do_lower_case, "the tokenizer folds case; default: as the run says")
         .negation("no_lower_case");
     f("strip_accents", strip_accents, "the tokenizer deletes accents; default: as the run says");
+    f("average", average, "of a run with --ema-decay, export the averaged weights");
     f("overwrite", overwrite, "replace files of an earlier export");
   }
 };
@@ -63,9 +68,41 @@ TokenizerOptions tokenizer_options(const ExportOptions& options, const ExportMet
   return tokenizer;
 }
 
+void print_network(const ExportedNetwork& network, int64_t step, std::string_view note) {
+  const std::string line =
+      fmt::format("{}: step {}, {} tensors, {:.1f}M parameters, {:.1f} MB{}\n", network.directory,
+                  step, network.tensors, static_cast<double>(network.parameters) / 1e6,
+                  static_cast<double>(network.bytes) / 1e6, note);
+  std::fputs(line.c_str(), stdout);
+}
+
+// A run of `headwater train`: one model, with the tokenizer files that the run took along.
+Result<int> export_one(FileSystem& fs, const ExportOptions& options, const std::string& checkpoint,
+                       const Json& config) {
+  HfModelExport request;
+  HW_ASSIGN_OR_RETURN(request.model,
+                      Model::from_hf_json(config, fmt::format("{}, model", checkpoint)));
+  HW_ASSIGN_OR_RETURN(const TrainState state, load_checkpoint(fs, checkpoint));
+  request.state = &state;
+  request.averaged = options.average && has_averages(state);
+  request.overwrite = options.overwrite;
+  std::string run = checkpoint == "." ? ".." : directory_name(checkpoint);
+  if (base_name(run) == kBestDirectory) run = directory_name(run);
+  HW_ASSIGN_OR_RETURN(request.files, read_tokenizer_folder(fs, run));
+  if (request.files.empty())
+    log_warning("{} has no tokenizer files: the export goes without them", run);
+  HW_ASSIGN_OR_RETURN(const ExportedNetwork network, export_model(fs, request, options.output_dir));
+  print_network(network, state.step, request.averaged ? ", averaged weights" : "");
+  return 0;
+}
+
 Result<int> run_export(const ExportOptions& options) {
   FileSystem& fs = local_files();
   HW_ASSIGN_OR_RETURN(const std::string checkpoint, find_checkpoint(fs, options.checkpoint));
+  HW_ASSIGN_OR_RETURN(const CheckpointManifest manifest, read_checkpoint_manifest(fs, checkpoint));
+  HW_ASSIGN_OR_RETURN(const Json saved, parse_json(manifest.meta, checkpoint));
+  if (saved.is_object() && saved.contains("model"))
+    return export_one(fs, options, checkpoint, saved.at("model"));
   HW_ASSIGN_OR_RETURN(const TrainState state, load_checkpoint(fs, checkpoint, LoadSlots::kNo));
   HW_ASSIGN_OR_RETURN(ExportMeta meta, get_export_meta(state.meta, checkpoint));
   HW_ASSIGN_OR_RETURN(const Vocabulary vocabulary, load_vocabulary(fs, options, checkpoint, meta));
@@ -78,13 +115,7 @@ Result<int> run_export(const ExportOptions& options) {
   request.overwrite = options.overwrite;
   HW_ASSIGN_OR_RETURN(const HfExportReport report, export_electra(fs, request, options.output_dir));
   for (const std::string& note : report.notes) log_warning("{}", note);
-  for (const ExportedNetwork& network : report.networks) {
-    const std::string line =
-        fmt::format("{}: step {}, {} tensors, {:.1f}M parameters, {:.1f} MB\n", network.directory,
-                    state.step, network.tensors, static_cast<double>(network.parameters) / 1e6,
-                    static_cast<double>(network.bytes) / 1e6);
-    std::fputs(line.c_str(), stdout);
-  }
+  for (const ExportedNetwork& network : report.networks) print_network(network, state.step, "");
   return 0;
 }
 
@@ -95,10 +126,13 @@ Verb make_export_verb() {
       {.name = "export",
        .summary = "write a checkpoint as Hugging Face directories",
        .description =
-           "Makes DIR/discriminator and DIR/generator, each with model.safetensors, config.json, "
+           "Of a run of `headwater pretrain`, makes DIR/discriminator and DIR/generator, each with "
+           "model.safetensors, config.json, "
            "vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json; "
            "transformers loads them as ElectraForPreTraining and ElectraForMaskedLM. A run that "
-           "trained one network gives one directory. Every tensor is checked against the network's "
+           "trained one network gives one directory. A run of `headwater train` gives one model in "
+           "DIR, with the tokenizer files that it was trained with. Every tensor is checked "
+           "against the network's "
            "sizes before anything is written.",
        .examples = {{"headwater export --checkpoint runs/ko --output-dir hf",
                      "the latest checkpoint of a run"},

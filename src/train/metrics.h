@@ -19,7 +19,11 @@ using MetricValues = std::vector<std::pair<std::string, double>>;
 
 class WeightedMean {
  public:
+  WeightedMean() = default;
+  WeightedMean(double sum, double weight) : sum_(sum), weight_(weight) {}
   void add(double value, double weight = 1) { sum_ += value * weight, weight_ += weight; }
+  void add(const WeightedMean& other) { sum_ += other.sum_, weight_ += other.weight_; }
+  double sum() const { return sum_; }
   double value() const { return weight_ > 0 ? sum_ / weight_ : 0; }  // 0 without data
   double weight() const { return weight_; }
 

@@ -1,6 +1,8 @@
 #include "train/model_trainer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace headwater {
 
@@ -57,6 +59,37 @@ void ModelMetrics::add(const Sums& sums, WeightedMean& loss, WeightedMean& accur
   if (sums.count <= 0) return;
   loss.add(sums.loss / sums.count, sums.count);
   if (sums.correct) accuracy.add(*sums.correct / sums.count, sums.count);
+}
+
+std::array<WeightedMean*, 4> ModelMetrics::means() {
+  return {&label_loss_, &label_accuracy_, &sentence_loss_, &sentence_accuracy_};
+}
+
+void ModelMetrics::add(const ModelMetrics& other) {
+  label_loss_.add(other.label_loss_);
+  label_accuracy_.add(other.label_accuracy_);
+  sentence_loss_.add(other.sentence_loss_);
+  sentence_accuracy_.add(other.sentence_accuracy_);
+}
+
+Json ModelMetrics::sums() const {
+  Json sums = Json::array();
+  ModelMetrics copy = *this;
+  for (const WeightedMean* mean : copy.means()) {
+    sums.push_back(mean->sum());
+    sums.push_back(mean->weight());
+  }
+  return sums;
+}
+
+Result<> ModelMetrics::set_sums(const Json& sums) {
+  const std::array<WeightedMean*, 4> own = means();
+  const bool valid = sums.is_array() && sums.size() == 2 * own.size() &&
+                     std::ranges::all_of(sums, [](const Json& sum) { return sum.is_number(); });
+  if (!valid) return fail(Code::kInvalidArgument, "the sums of an epoch are no list of numbers");
+  for (size_t i = 0; i < own.size(); ++i)
+    *own[i] = {sums[2 * i].get<double>(), sums[2 * i + 1].get<double>()};
+  return {};
 }
 
 MetricValues ModelMetrics::values() const {

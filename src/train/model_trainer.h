@@ -2,6 +2,9 @@
 // of any width. What a run does around it is not here.
 #pragma once
 
+#include <array>
+
+#include "base/json.h"
 #include "train/metrics.h"
 #include "train/model_step.h"
 #include "train/task_trainer.h"
@@ -48,15 +51,20 @@ class ModelMetrics {
   };
   void add_labels(const Sums& sums) { add(sums, label_loss_, label_accuracy_); }
   void add_sentences(const Sums& sums) { add(sums, sentence_loss_, sentence_accuracy_); }
+  void add(const ModelMetrics& other);
   void reset() { *this = ModelMetrics(objective_); }
   // loss, perplexity (of language models), accuracy; next_sentence_ or sentence_order_loss and
   // _accuracy. Label smoothing is in none of them.
   MetricValues values() const;
   double label_count() const { return label_loss_.weight(); }
+  // What the means are made of, so that a run that was stopped goes on with them.
+  Json sums() const;
+  Result<> set_sums(const Json& sums);
 
  private:
   static void add(const Sums& sums, WeightedMean& loss, WeightedMean& accuracy);
   Objective objective_;
+  std::array<WeightedMean*, 4> means();
   WeightedMean label_loss_, label_accuracy_, sentence_loss_, sentence_accuracy_;
 };
 

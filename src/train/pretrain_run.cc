@@ -14,6 +14,7 @@
 #include "train/run_reporter.h"
 #include "train/schedule.h"
 #include "train/start_weights.h"
+#include "train/train_loop.h"
 
 namespace headwater {
 namespace {
@@ -239,7 +240,7 @@ class PretrainRun {
     std::string tokens;
     for (const std::string& token : inputs_->vocabulary.tokens()) tokens += token + "\n";
     HW_RETURN_IF_ERROR(write_file_atomic(fs_, join_path(options_.output_dir, "vocab.txt"), tokens));
-    HW_ASSIGN_OR_RETURN(reporter_, RunReporter::open(fs_, options_.output_dir, first_,
+    HW_ASSIGN_OR_RETURN(reporter_, RunReporter::open(fs_, options_.output_dir, "pretrain", first_,
                                                      schedule_.total_steps, resume_step));
     return {};
   }
@@ -328,56 +329,60 @@ class PretrainRun {
   }
 
   Result<int> train() {
-    const int64_t final_step = schedule_.total_steps;
-    if (!resumed_) HW_RETURN_IF_ERROR(evaluate(first_));
-    ElectraMetrics metrics;
-    for (int64_t step = first_; step < final_step; ++step) {
-      HW_RETURN_IF_ERROR(train_one(step, schedule_.rate(step), metrics));
-      const int64_t done = step + 1;
-      const int stop = StopSignal::number();
-      bool last = done == final_step || stop != 0;
-      if (last || done % options_.log_steps == 0) HW_RETURN_IF_ERROR(reporter_->report(metrics));
-      if (stop == 0 && (done == final_step || is_multiple(done, options_.eval_steps))) {
-        HW_RETURN_IF_ERROR(evaluate(done));
-      }
-      done_ = done;
-      const bool flat = phase_ && is_flat();
-      last = last || flat;
-      if (last || done % options_.save_checkpoints_steps == 0) HW_RETURN_IF_ERROR(save(done));
-      if (stop != 0) {
-        reporter_->say(
-            fmt::format("stopped by signal {} after step {}; go on with --resume", stop, done));
-        return 128 + stop;
-      }
-      if (flat) {
-        reporter_->say(fmt::format("the generator's held-out loss is flat after {} steps", done));
-        return 0;
-      }
+    const LoopOptions loop{.first_step = first_,
+                           .final_step = schedule_.total_steps,
+                           .log_steps = options_.log_steps,
+                           .save_steps = options_.save_checkpoints_steps,
+                           .eval_steps = evaluates() ? options_.eval_steps : 0,
+                           .evaluates_first = !resumed_,
+                           .directory = options_.output_dir};
+    LoopParts parts;
+    parts.train = [this](int64_t step) { return train_one(step); };
+    parts.take_metrics = [this] { return take_metrics(); };
+    parts.evaluate = [this](int64_t done) { return evaluate(done); };
+    if (phase_) {
+      parts.enough = [this]() -> std::optional<std::string> {
+        if (!is_flat()) return std::nullopt;
+        return "the generator's held-out loss is flat";
+      };
     }
-    reporter_->say(fmt::format("done: step {}, {}", final_step, options_.output_dir));
-    return 0;
+    parts.save = [this](int64_t done) { return save(done); };
+    return run_train_loop(loop, parts, *reporter_);
   }
 
-  static bool is_multiple(int64_t step, int64_t interval) {
-    return interval > 0 && step % interval == 0;
-  }
-
-  Result<> train_one(int64_t step, double learning_rate, ElectraMetrics& metrics) {
+  Result<std::optional<StepReport>> train_one(int64_t step) {
     std::vector<PretrainBatch> batches;
-    int64_t tokens = 0;
+    StepReport report;
     for (int64_t i = 0; i < options_.gradient_accumulation_steps; ++i) {
       HW_ASSIGN_OR_RETURN(PretrainBatch batch, data_->next());
-      for (const int32_t real : batch.input_mask) tokens += real;
+      for (const int32_t real : batch.input_mask) report.tokens += real;
       batches.push_back(std::move(batch));
     }
     if (joins_ && step == options_.generator_warmup_steps) {
       HW_RETURN_IF_ERROR(trainer_->copy_parameters("generator.", "discriminator."));
     }
+    report.learning_rate = schedule_.rate(step);
     HW_ASSIGN_OR_RETURN(const StepResult result,
-                        trainer_->step(batches, step, learning_rate, metrics));
-    if (!result.finite()) return diverged(step, result, batches);
-    reporter_->step(step + 1, result, learning_rate, tokens, data_->stats().data_wait_seconds);
-    return {};
+                        trainer_->step(batches, step, report.learning_rate, metrics_));
+    if (!result.finite()) HW_RETURN_IF_ERROR(diverged(step, result, batches));
+    report.losses = {{"generator_loss", "mlm", result.mlm_loss}};
+    if (result.disc_loss)
+      report.losses.push_back({"discriminator_loss", "disc", *result.disc_loss});
+    report.losses.push_back({"total_loss", "", result.total_loss});
+    report.grad_norm = result.grad_norm;
+    report.waited = data_->stats().data_wait_seconds;
+    done_ = step + 1;
+    return std::optional(report);
+  }
+
+  MetricValues take_metrics() {
+    MetricValues values = metrics_.values();
+    if (const auto warning =
+            health_.observe(done_, metrics_.replaced_tokens(), metrics_.found_tokens())) {
+      reporter_->warn(*warning);
+    }
+    metrics_.reset();
+    return values;
   }
 
   Result<> diverged(int64_t step, const StepResult& result,
@@ -396,7 +401,6 @@ class PretrainRun {
   }
 
   Result<> evaluate(int64_t step) {
-    if (!evaluates()) return {};
     HW_ASSIGN_OR_RETURN(const auto held_out, open_held_out());
     const int64_t batches = std::min(held_out->stats().steps_per_epoch, options_.num_eval_steps);
     ElectraMetrics metrics;
@@ -438,6 +442,8 @@ class PretrainRun {
   int64_t first_ = 0;  // of this process
   Schedule schedule_;  // its total_steps is the last step
   bool resumed_ = false;
+  ElectraMetrics metrics_;  // of the steps since the last report
+  DiscriminatorHealth health_;
   std::vector<double> heldout_losses_;  // of the generator, at each evaluation
   int64_t done_ = 0;                    // steps
   int stopped_ = 0;                     // exit code of a generator phase that did not end

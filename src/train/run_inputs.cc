@@ -10,11 +10,31 @@ namespace headwater {
 namespace {
 
 // Options that say how long a run goes on and what it tells: free to change when it is resumed.
-constexpr std::array kFreeOptions = {
-    "resume",         "num_train_steps",        "extra_steps",         "log_steps", "eval_steps",
-    "output_dir",     "save_checkpoints_steps", "keep_checkpoint_max", "threads",   "records",
-    "vocab_file",     "num_eval_steps",         "eval_batch_size",     "data_dir",  "hparams",
-    "init_checkpoint"};
+constexpr std::array kFreeOptions = {"resume",
+                                     "num_train_steps",
+                                     "extra_steps",
+                                     "log_steps",
+                                     "eval_steps",
+                                     "output_dir",
+                                     "save_checkpoints_steps",
+                                     "keep_checkpoint_max",
+                                     "threads",
+                                     "records",
+                                     "vocab_file",
+                                     "num_eval_steps",
+                                     "eval_batch_size",
+                                     "data_dir",
+                                     "hparams",
+                                     "init_checkpoint",
+                                     "max_steps",
+                                     "num_train_epochs",
+                                     "save_steps",
+                                     "prefetch",
+                                     "model",
+                                     "tokenizer",
+                                     "eval_records",
+                                     "word_list",
+                                     "early_stopping_patience"};
 
 // The manifest that `records build` left beside the first shard, if there is one.
 Result<std::optional<Json>> read_manifest(FileSystem& fs, const std::string& records,

@@ -89,8 +89,8 @@ class TaskTrainer {
   // their bias count from.
   void set_first_update(int64_t step) { first_update_ = step; }
 
-  // One optimizer step, number `step` from 0, on accumulation_steps batches. Values of the batches
-  // are added to `metrics`.
+  // One optimizer step, number `step` from 0, on accumulation_steps batches, or fewer where the
+  // data end. Values of the batches are added to `metrics`.
   Result<StepResult> step(std::span<const Batch> batches, int64_t step, double learning_rate,
                           Metrics& metrics);
   // Adds one batch to `metrics`, dropout off; random numbers depend on seed and batch number only.
@@ -218,8 +218,8 @@ auto TaskTrainer<Task>::accumulate(std::span<const Batch> batches, Key key, cons
 template <TrainTask Task>
 auto TaskTrainer<Task>::step(std::span<const Batch> batches, int64_t step, double learning_rate,
                              Metrics& metrics) -> Result<StepResult> {
-  if (static_cast<int64_t>(batches.size()) != options_.accumulation_steps) {
-    return fail(Code::kInvalidArgument, "a step takes {} batches, not {}",
+  if (batches.empty() || static_cast<int64_t>(batches.size()) > options_.accumulation_steps) {
+    return fail(Code::kInvalidArgument, "a step takes 1 to {} batches, not {}",
                 options_.accumulation_steps, batches.size());
   }
   for (const Batch& batch : batches) HW_RETURN_IF_ERROR(task_.check(batch));

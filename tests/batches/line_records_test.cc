@@ -124,5 +124,27 @@ TEST_F(LinePipeline, NoLineBreaksTheReader) {
   }
 }
 
+TEST(LineRecords, TypesOfALineWithoutADescription) {
+  const Example example = *example_of_json_line(
+      R"({"a": [1, 2], "b": [1, 2.5], "c": "x", "d": null, "e": [], "f": [1, "x"], "g": true})");
+  EXPECT_EQ(example, (Example{{"a", std::vector<int64_t>{1, 2}},
+                              {"b", std::vector<float>{1, 2.5}},
+                              {"c", std::vector<std::string>{"x"}},
+                              {"g", std::vector<int64_t>{1}}}));
+  EXPECT_EQ(example_of_json_line("[1]").error().code, Code::kInvalidArgument);
+}
+
+TEST(LineRecords, FirstLineOfAFile) {
+  MemoryFileSystem fs;
+  fs.put("a", "\n\r\n{\"x\": 1}\r\nsecond");
+  EXPECT_EQ(*first_line(fs, "a"), "{\"x\": 1}");
+  fs.put("b", "only");
+  EXPECT_EQ(*first_line(fs, "b"), "only");
+  fs.put("c", "\n\n");
+  EXPECT_EQ(*first_line(fs, "c"), std::nullopt);
+  fs.put("d", "");
+  EXPECT_EQ(*first_line(fs, "d"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace headwater

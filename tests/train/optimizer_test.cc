@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/threads.h"
 #include "checkpoints/safetensors.h"
 #include "executors/executor.h"

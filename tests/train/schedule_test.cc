@@ -88,6 +88,8 @@ TEST(Schedule, EqualsTransformers) {
   for (const auto& [name, schedule] : schedules) {
     const auto& rates = golden.at(name);
     for (size_t s = 0; s < rates.size(); ++s) {
+      // transformers' cosine rises again behind its end; ours stays where it is.
+      if (name == "cosine" && s > 100) continue;
       // transformers' minimum of `wsd` also bounds the warm-up from below; ours starts from 0.
       if (name == "wsd_linear" && s < 10) continue;
       EXPECT_NEAR(schedule.rate(static_cast<int64_t>(s)), rates[s].get<double>(), 1e-16)
