@@ -76,7 +76,7 @@ TEST_F(BatchPipelineTest, PaddedBatchesAsTensorFlow) {
   options_.pad_to = *parse_pad_to("2");
   EXPECT_EQ(error(),
             "r/a: record 0 (counted from 0): feature 'input_ids' has 3 values, expected at most 2; "
-            "allow a greater length, or have records cut");
+            "allow a greater length, or have records cut (--truncate)");
   options_.pad_to = *parse_pad_to("longest");
   options_.padding = *parse_padding_values("input_ids=0.5");
   EXPECT_EQ(error(), "padding 0.5 does not fit feature 'input_ids' of int64");
