@@ -85,7 +85,8 @@ Result<> RowReader::check_lengths(Row& row) const {
                   specs()[i].key, size, specs()[first].key, row.length);
     if (rules_.max_length == 0 || size <= rules_.max_length) continue;
     if (!rules_.truncate)
-      return fail_hint(Code::kInvalidArgument, "allow a greater length, or have records cut (--truncate)",
+      return fail_hint(Code::kInvalidArgument,
+                       "allow a greater length, or have records cut (--truncate)",
                        "feature '{}' has {} values, expected at most {}", specs()[i].key, size,
                        rules_.max_length);
     resize(feature, rules_.max_length);
