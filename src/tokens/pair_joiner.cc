@@ -17,15 +17,11 @@ uint32_t PairJoiner::entry_of(int32_t left, int32_t right) {
   return place->second;
 }
 
-// Adds (sign 1) or takes away (-1) the pairs of a sequence.
-void PairJoiner::count_pairs(uint32_t index, int sign) {
-  const Sequence& sequence = sequences_[index];
-  for (size_t i = 1; i < sequence.pieces.size(); ++i) {
-    Entry& entry = entries_[entry_of(sequence.pieces[i - 1], sequence.pieces[i])];
-    entry.count += sign * sequence.count;
-    if (sign > 0 && (entry.sequences.empty() || entry.sequences.back() != index))
-      entry.sequences.push_back(index);
-  }
+void PairJoiner::add_pair(uint32_t sequence, int32_t left, int32_t right) {
+  Entry& entry = entries_[entry_of(left, right)];
+  entry.count += sequences_[sequence].count;
+  if (entry.sequences.empty() || entry.sequences.back() != sequence)
+    entry.sequences.push_back(sequence);
 }
 
 void PairJoiner::push(uint32_t index) {
@@ -37,7 +33,10 @@ void PairJoiner::push(uint32_t index) {
 std::optional<PairJoiner::Pair> PairJoiner::next() {
   if (!started_) {
     started_ = true;
-    for (uint32_t i = 0; i < sequences_.size(); ++i) count_pairs(i, 1);
+    for (uint32_t i = 0; i < sequences_.size(); ++i) {
+      const std::vector<int32_t>& pieces = sequences_[i].pieces;
+      for (size_t k = 1; k < pieces.size(); ++k) add_pair(i, pieces[k - 1], pieces[k]);
+    }
     for (uint32_t i = 0; i < entries_.size(); ++i) push(i);
   }
   while (!candidates_.empty()) {
@@ -49,34 +48,52 @@ std::optional<PairJoiner::Pair> PairJoiner::next() {
   return std::nullopt;
 }
 
+// Only pairs beside a joined one change: a word costs what is joined in it, however often other
+// pairs of it were counted.
+void PairJoiner::join_in(uint32_t index, const Pair& pair, int32_t joined,
+                         std::vector<uint32_t>& touched) {
+  std::vector<int32_t>& pieces = sequences_[index].pieces;
+  const int64_t count = sequences_[index].count;
+  const auto remove_pair = [&](int32_t left, int32_t right) {
+    entries_[entry_of(left, right)].count -= count;
+  };
+  old_.assign(pieces.begin(), pieces.end());
+  changed_.assign(pieces.size(), 0);  // of the old pieces
+  size_t out = 0;
+  fresh_.clear();  // places of the joined pieces
+  for (size_t i = 0; i < old_.size(); ++i) {
+    const bool here = i + 1 < old_.size() && old_[i] == pair.left && old_[i + 1] == pair.right;
+    if (here) {
+      fresh_.push_back(out);
+      changed_[i] = changed_[i + 1] = 1;
+    }
+    pieces[out++] = here ? joined : old_[i];
+    i += here ? 1 : 0;
+  }
+  if (fresh_.empty()) return;
+  pieces.resize(out);
+  for (size_t i = 1; i < old_.size(); ++i) {
+    if (changed_[i - 1] != 0 || changed_[i] != 0) remove_pair(old_[i - 1], old_[i]);
+  }
+  size_t counted = 0;  // pairs up to this place are
+  for (const size_t place : fresh_) {
+    for (size_t i = std::max(std::max<size_t>(place, 1), counted + 1);
+         i <= place + 1 && i < pieces.size(); ++i) {
+      add_pair(index, pieces[i - 1], pieces[i]);
+      touched.push_back(entry_of(pieces[i - 1], pieces[i]));
+      counted = i;
+    }
+  }
+}
+
 void PairJoiner::join(const Pair& pair, int32_t joined) {
   const std::vector<uint32_t> places =
       std::move(entries_[entry_of(pair.left, pair.right)].sequences);
-  const size_t first_new = entries_.size();
-  std::vector<uint32_t> grown;  // older pairs that gained; only when `joined` existed before
-  for (const uint32_t place : places) {
-    count_pairs(place, -1);
-    std::vector<int32_t>& pieces = sequences_[place].pieces;
-    size_t out = 0;
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      const bool here =
-          pieces[i] == pair.left && i + 1 < pieces.size() && pieces[i + 1] == pair.right;
-      pieces[out++] = here ? joined : pieces[i];
-      i += here ? 1 : 0;
-    }
-    pieces.resize(out);
-    count_pairs(place, 1);
-    for (size_t i = 1; i < pieces.size(); ++i) {
-      if (pieces[i - 1] != joined && pieces[i] != joined) continue;
-      const uint32_t entry = entry_of(pieces[i - 1], pieces[i]);
-      if (entry < first_new) grown.push_back(entry);
-    }
-  }
-  std::sort(grown.begin(), grown.end());
-  grown.erase(std::unique(grown.begin(), grown.end()), grown.end());
-  for (const uint32_t entry : grown) push(entry);
-  for (size_t entry = first_new; entry < entries_.size(); ++entry)
-    push(static_cast<uint32_t>(entry));
+  std::vector<uint32_t> touched;  // pairs that are new, or, where `joined` existed before, gained
+  for (const uint32_t place : places) join_in(place, pair, joined, touched);
+  std::sort(touched.begin(), touched.end());
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  for (const uint32_t entry : touched) push(entry);
 }
 
 }  // namespace headwater

@@ -54,7 +54,8 @@ class PairJoiner {
   };
 
   uint32_t entry_of(int32_t left, int32_t right);
-  void count_pairs(uint32_t sequence, int sign);
+  void add_pair(uint32_t sequence, int32_t left, int32_t right);
+  void join_in(uint32_t sequence, const Pair& pair, int32_t joined, std::vector<uint32_t>& touched);
   void push(uint32_t entry);
 
   int64_t min_frequency_;
@@ -63,6 +64,10 @@ class PairJoiner {
   std::vector<Entry> entries_;
   std::unordered_map<uint64_t, uint32_t> places_;  // of entries, by both ids
   std::priority_queue<Candidate> candidates_;
+  // Of join_in, kept for their memory.
+  std::vector<int32_t> old_;
+  std::vector<uint8_t> changed_;
+  std::vector<size_t> fresh_;
 };
 
 }  // namespace headwater

@@ -189,6 +189,23 @@ void ModelBatchMaker::draw_masks(ModelBatch& made) const {
   }
 }
 
+std::vector<std::span<const int32_t>> documents_of(const ModelBatch& batch) {
+  std::vector<std::span<const int32_t>> documents;
+  const auto t = static_cast<size_t>(batch.seq_length);
+  const auto real = [&](size_t i) {
+    return batch.attention_mask.empty() || batch.attention_mask[i] == 1;
+  };
+  for (size_t row = 0; row < batch.input_ids.size(); row += t) {
+    for (size_t begin = row; begin < row + t;) {
+      size_t end = begin;
+      while (end < row + t && real(end)) ++end;
+      if (end > begin) documents.push_back(std::span(batch.input_ids).subspan(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  return documents;
+}
+
 Result<std::vector<FeatureSpec>> features_of_record(const Example& example) {
   constexpr std::string_view kLists[] = {"attention_mask", "input_mask", "token_type_ids",
                                          "segment_ids", "position_ids"};

@@ -70,6 +70,9 @@ class ModelBatchMaker {
   std::vector<std::string> unused_;
 };
 
+// The tokens of a batch that see each other: rows without padding.
+std::vector<std::span<const int32_t>> documents_of(const ModelBatch& batch);
+
 // The features of records that come without a description, as the first record has them: those of
 // the names above; lists of any length where a batch may be padded. kNotFound when it has no
 // input_ids.

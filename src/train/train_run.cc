@@ -1,6 +1,7 @@
 #include "train/train_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 #include "batches/data_fingerprint.h"
 #include "checkpoints/native.h"
 #include "train/model_inputs.h"
+#include "train/ngram_baseline.h"
 #include "train/run_inputs.h"
 #include "train/train_loop.h"
 
@@ -31,6 +33,7 @@ class TrainRun {
     HW_RETURN_IF_ERROR(plan_steps());
     HW_RETURN_IF_ERROR(open_directory());
     describe_run();
+    HW_RETURN_IF_ERROR(report_baseline());
     Result<int> code = train();
     if (code && best_step_ >= 0 && options_.early_stopping_patience > 0) {
       reporter_->say(fmt::format("best: loss {:.4g} after step {}, {}", best_loss_, best_step_,
@@ -108,14 +111,19 @@ class TrainRun {
     return {};
   }
 
+  Result<BatchPipelineOptions> training_pipeline() const {
+    HW_ASSIGN_OR_RETURN(BatchPipelineOptions pipeline, inputs_->pipeline(options_));
+    pipeline.split = Split::kTrain;
+    pipeline.held_out_fraction = options_.eval_fraction;
+    return pipeline;
+  }
+
   Result<> open_data() {
     HW_ASSIGN_OR_RETURN(const ModelBatchRules rules, inputs_->batch_rules(options_, false));
     HW_ASSIGN_OR_RETURN(maker_, ModelBatchMaker::create(inputs_->features, options_.pack, rules));
     for (const std::string& name : maker_->unused())
       log_info("note: the feature {} is not used by this objective", name);
-    HW_ASSIGN_OR_RETURN(BatchPipelineOptions pipeline, inputs_->pipeline(options_));
-    pipeline.split = Split::kTrain;
-    pipeline.held_out_fraction = options_.eval_fraction;
+    HW_ASSIGN_OR_RETURN(BatchPipelineOptions pipeline, training_pipeline());
     if (saved_meta_) pipeline.start = cursor_;
     HW_ASSIGN_OR_RETURN(data_, BatchPipeline::open(fs_, pipeline));
     if (saved_meta_ && saved_meta_->contains("data"))
@@ -159,9 +167,7 @@ class TrainRun {
         return ceil_div(stats.examples * epochs, options_.batch_size);
       return stats.steps_per_epoch * epochs;
     }
-    HW_ASSIGN_OR_RETURN(BatchPipelineOptions pipeline, inputs_->pipeline(options_));
-    pipeline.split = Split::kTrain;
-    pipeline.held_out_fraction = options_.eval_fraction;
+    HW_ASSIGN_OR_RETURN(const BatchPipelineOptions pipeline, training_pipeline());
     HW_ASSIGN_OR_RETURN(const auto counted,
                         BatchPipeline::open(fs_, pipeline, data_->record_set()));
     Progress progress("count packed batches", stats.steps_per_epoch * epochs, "batches");
@@ -237,6 +243,49 @@ class TrainRun {
     reporter_->say(
         fmt::format("optimizer {}, rate {}", options_.optimizer, schedule_.text(first_)));
     reporter_->say(fmt::format("steps     {} to {}, {} threads", first_, final_, num_threads()));
+  }
+
+  // A trigram model of the training records, judged on those of the evaluation.
+  Result<> report_baseline() {
+    const int64_t vocab_size = inputs_->source.model.vocab_size();
+    if (!options_.evaluates() || saved_meta_ || inputs_->source.objective != Objective::kClm ||
+        vocab_size >= NgramBaseline::kMostIds)
+      return {};
+    NgramBaseline baseline(vocab_size);
+    HW_ASSIGN_OR_RETURN(BatchPipelineOptions pipeline, training_pipeline());
+    pipeline.order = BatchOrder::kSequential;
+    pipeline.remainder = Remainder::kKeep;
+    pipeline.epochs = 1;
+    HW_ASSIGN_OR_RETURN(const auto counted,
+                        BatchPipeline::open(fs_, pipeline, data_->record_set()));
+    HW_RETURN_IF_ERROR(for_each_document(*counted, "count trigrams", [&](auto row) {
+      baseline.count(row);
+      return !baseline.full();
+    }));
+    HW_ASSIGN_OR_RETURN(const auto judged, open_eval_pipeline());
+    HW_RETURN_IF_ERROR(for_each_document(*judged, "judge trigrams", [&](auto row) {
+      baseline.judge(row);
+      return true;
+    }));
+    if (baseline.judged() == 0 || StopSignal::requested()) return {};
+    return reporter_->report_split(
+        first_, "baseline",
+        {{"trigram_loss", baseline.loss()}, {"trigram_perplexity", std::exp(baseline.loss())}});
+  }
+
+  // Calls use(tokens) for what stands together in the rows of all batches, until it returns false.
+  template <class Use>
+  Result<> for_each_document(BatchPipeline& pipeline, const char* what, Use use) {
+    Progress progress(what, pipeline.stats().steps_per_epoch, "batches");
+    for (int64_t done = 0; !StopSignal::requested(); progress.update(++done)) {
+      HW_ASSIGN_OR_RETURN(const std::optional<Batch> source, pipeline.next());
+      if (!source) return {};
+      HW_ASSIGN_OR_RETURN(const ModelBatch batch, maker_->make(*source));
+      for (const auto& document : documents_of(batch)) {
+        if (!use(document)) return {};
+      }
+    }
+    return {};
   }
 
   Result<int> train() {
