@@ -3,6 +3,7 @@
 #pragma once
 
 #include "checkpoints/convert.h"
+#include "checkpoints/hf_directory.h"
 #include "checkpoints/hf_export.h"
 #include "checkpoints/model_weights.h"
 #include "checkpoints/native.h"

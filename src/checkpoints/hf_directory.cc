@@ -1,5 +1,8 @@
 #include "checkpoints/hf_directory.h"
 
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 #include "checkpoints/torch_writer.h"
 
 namespace headwater {
@@ -64,6 +67,16 @@ Result<> write_hf_directory(FileSystem& fs, const HfDirectory& directory,
     }
   }
   return {};
+}
+
+Result<Model> read_hf_model(FileSystem& fs, const std::string& path) {
+  constexpr int64_t kConfigLimit = int64_t{16} << 20;
+  const auto info = fs.info(path);
+  const bool is_folder = info && info->is_directory;
+  const std::string file = is_folder ? join_path(path, "config.json") : path;
+  HW_ASSIGN_OR_RETURN(const std::string text, read_file(fs, file, kConfigLimit));
+  HW_ASSIGN_OR_RETURN(const Json json, parse_json(text, file));
+  return Model::from_hf_json(json, file);
 }
 
 }  // namespace headwater

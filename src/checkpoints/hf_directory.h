@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "checkpoints/safetensors.h"
 #include "io/file.h"
+#include "models/model.h"
 
 namespace headwater {
 
@@ -28,5 +29,8 @@ Result<> check_output_directory(FileSystem& fs, const std::string& path, bool ov
 // is seen to be incomplete. `produce` writes the bytes of one tensor.
 Result<> write_hf_directory(FileSystem& fs, const HfDirectory& directory,
                             const TensorProducer& produce);
+
+// The model that a config.json describes; `path` is the file or its folder.
+Result<Model> read_hf_model(FileSystem& fs, const std::string& path);
 
 }  // namespace headwater

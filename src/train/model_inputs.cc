@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "checkpoints/hf_directory.h"
 #include "checkpoints/hf_tokenizer.h"
 
 namespace headwater {
 namespace {
 
-constexpr int64_t kFileLimit = int64_t{1} << 30;
 // The architecture of the family that has the objective's head; none: the family has none.
 std::optional<Architecture> with_head(Architecture architecture, Objective objective) {
   const std::string_view family = model_type(architecture);
@@ -47,12 +47,6 @@ Result<> choose_objective(const TrainOptions& options, ModelSource& source) {
   model.architecture = *other;
   source.other_head = true;
   return {};
-}
-
-Result<Model> read_config(FileSystem& fs, const std::string& path) {
-  HW_ASSIGN_OR_RETURN(const std::string text, read_file(fs, path, kFileLimit));
-  HW_ASSIGN_OR_RETURN(const Json json, parse_json(text, path));
-  return Model::from_hf_json(json, path);
 }
 
 Result<> open_model_weights(FileSystem& fs, const std::string& path, const std::string& config,
@@ -142,7 +136,7 @@ Result<ModelSource> read_model_source(FileSystem& fs, const TrainOptions& option
     const std::string config = is_config ? options.model : join_path(options.model, "config.json");
     HW_RETURN_IF_ERROR(open_model_weights(fs, options.init_checkpoint, config, source));
   } else if (is_config) {
-    HW_ASSIGN_OR_RETURN(source.model, read_config(fs, options.model));
+    HW_ASSIGN_OR_RETURN(source.model, read_hf_model(fs, options.model));
     source.origin = fmt::format("fresh {}", architecture_name(source.model.architecture));
   } else if (auto opened = open_model_weights(fs, options.model, "", source); !opened) {
     return tl::unexpected<Error>(without_weights(fs, options.model, std::move(opened).error()));

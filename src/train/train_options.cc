@@ -13,6 +13,20 @@ std::vector<std::string> optimizer_names() {
   return names;
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// The name that is meant, for people who write another one.
+Result<> check_name(std::string_view what, const std::string& given,
+                    const std::vector<std::string>& names, bool known) {
+  if (known) return {};
+  const std::string nearest = nearest_name(given, names);
+  return fail_hint(Code::kInvalidArgument,
+                   nearest.empty() ? joined(names) : fmt::format("did you mean {}?", nearest),
+                   "there is no {} {}", what, given);
+}
+
 BatchOrder batch_order(const std::string& name) {
   if (name == "tf") return BatchOrder::kTf;
   return name == "sequential" ? BatchOrder::kSequential : BatchOrder::kShuffled;
@@ -53,7 +67,7 @@ void TrainOptions::describe_model(Fields& f) {
       .value_name("DIR")
       .required();
   f("resume", resume, "continue the run in the output directory as if it had not stopped");
-  f("freeze", freeze, "parameters that are not trained: all whose name begins so; may be repeated")
+  f("freeze", freeze, "parameters that are not trained: all whose name begins so")
       .value_name("PREFIX");
   f("threads", threads, "CPU threads; 0: one per core").range(0, 4096);
 }
@@ -136,14 +150,15 @@ void TrainOptions::describe_optimizer(Fields& f) {
       .alias("num_train_steps");
 
   f.group("Optimiser");
-  f("optimizer", optimizer, "with the defaults of its home")
-      .one_of(optimizer_names())
+  f("optimizer", optimizer, "with the defaults of its home: " + joined(optimizer_names()))
+      .value_name("NAME")
       .alias("optim");
   f("learning_rate", learning_rate, "peak learning rate; auto: the optimizer's")
       .positive()
       .alias("lr");
-  f("lr_scheduler_type", lr_scheduler_type, "how the rate falls after the warm-up")
-      .one_of(schedule_names())
+  f("lr_scheduler_type", lr_scheduler_type,
+    "how the rate falls after the warm-up: " + joined(schedule_names()))
+      .value_name("NAME")
       .alias("schedule");
   f("warmup_steps", warmup_steps, "steps over which the rate rises from 0")
       .non_negative()
@@ -246,7 +261,9 @@ Result<> TrainOptions::check_steps() const {
 Result<> TrainOptions::resolve(Fields&) {
   HW_RETURN_IF_ERROR(check_steps());
   const OptimizerPreset* const preset = find_optimizer(optimizer);
-  if (preset == nullptr) return fail(Code::kInvalidArgument, "unknown optimizer {}", optimizer);
+  HW_RETURN_IF_ERROR(check_name("optimizer", optimizer, optimizer_names(), preset != nullptr));
+  HW_RETURN_IF_ERROR(check_name("schedule", lr_scheduler_type, schedule_names(),
+                                find_schedule(lr_scheduler_type).has_value()));
   const bool sets_own_rate =
       preset->options.kind == OptimizerKind::kAdafactor && preset->options.adafactor.relative_step;
   if (!learning_rate && preset->learning_rate == 0 && !sets_own_rate) {

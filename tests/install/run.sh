@@ -16,3 +16,12 @@ ninja -C "$work/build"
 mkdir "$work/corpus"; cp "$source/examples/korean-written.txt" "$work/corpus"
 "$work/build/pretrain_loop" "$work/corpus" "$work/out" 5
 [ -s "$work/out/model/discriminator/model.safetensors" ]
+cat >"$work/gpt2.json" <<'JSON'
+{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 2000, "n_positions": 64, "n_embd": 32,
+ "n_layer": 2, "n_head": 4}
+JSON
+"$work/build/train_gpt2" "$work/gpt2.json" "$work/out/records" "$work/gpt2" 5
+[ -s "$work/gpt2/model.safetensors" ]
+# A task that must be learned: to count.
+"$work/build/custom_loop" | tee "$work/counting"
+tail -n 1 "$work/counting" | grep -q 'accuracy 1.000'

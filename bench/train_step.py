@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The ELECTRA pre-training step against PyTorch eager: alternating runs, ratio of medians.
+"""A training step against PyTorch eager: alternating runs, ratio of medians.
 
-  bench/electra_step.py [--rounds 5] [--threads 2] [--steps 7] [--python PYTHON]
+  bench/train_step.py [--case electra-small-gather|electra-base-gather|gpt2] [--rounds 5] [--threads 2] [--steps 7] [--python PYTHON]
 
-Needs build/bench/bench/electra_step_bench (cmake --preset bench, then ninja -C build/bench
-electra_step_bench), the shared folder ($HW_SHARED, or ../shared beside the repository) with the
-peers' scripts, and a Python that has torch and transformers. ELECTRA-small, 32 sequences of 128
-tokens, vocabulary 35,000, float32, dropout on, generator logits at the masked positions only.
+Needs build/bench/bench/train_step_bench (cmake --preset bench, then ninja -C build/bench
+train_step_bench), the shared folder ($HW_SHARED, or ../shared beside the repository) with the
+peers' scripts, and a Python that has torch and transformers. electra-small: 32 sequences of 128
+tokens, vocabulary 35,000, float32, dropout on, generator logits at the masked positions only. gpt2:
+124M parameters, 2 sequences of 256 tokens.
 """
 import argparse
 import json
@@ -29,16 +30,17 @@ def run(command, cwd=None):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--case", default="electra-small-gather")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=7)
     parser.add_argument("--python", default=sys.executable, help="a Python with torch and transformers")
-    parser.add_argument("--program", default=ROOT / "build/bench/bench/electra_step_bench")
+    parser.add_argument("--program", default=ROOT / "build/bench/bench/train_step_bench")
     a = parser.parse_args()
-    common = ["--threads", a.threads, "--steps", a.steps]
+    common = ["--case", a.case, "--threads", a.threads, "--steps", a.steps]
     sides = {
         "headwater": lambda: run([a.program, *common]),
-        "PyTorch eager": lambda: run([a.python, "torch_steps.py", "--case", "electra-small-gather", *common],
+        "PyTorch eager": lambda: run([a.python, "torch_steps.py", *common],
                                      SHARED / "bench"),
     }
     results = {name: [] for name in sides}
