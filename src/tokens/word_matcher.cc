@@ -169,9 +169,11 @@ class WordMatcher::Run {
   std::array<int32_t, kBuffer> buffer_;  // not initialised
 };
 
-// The compiler packs the fields of a Word into vector registers, which costs more than it saves.
-[[gnu::optimize("no-tree-slp-vectorize")]] bool WordMatcher::append_ids(
-    std::string_view text, std::vector<int32_t>& ids) const {
+// g++ packs the fields of a Word into vector registers, which costs more than it saves.
+#ifndef __clang__
+[[gnu::optimize("no-tree-slp-vectorize")]]
+#endif
+bool WordMatcher::append_ids(std::string_view text, std::vector<int32_t>& ids) const {
   const size_t before = ids.size();
   Run run(*this, ids);
   Run::Word word = run.begin();
