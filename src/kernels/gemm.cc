@@ -27,6 +27,13 @@ constexpr int64_t kPackedA = kMaxRows * kMaxDepth;  // floats
 static_assert(kDepthBlock % kMaxDepth == 0 && kTransposedDepthBlock % kMaxDepth == 0);
 static_assert(kMaxRows % kMaxTileRows == 0);
 
+// Up to as many rows B is read once, where it is: packing would cost more than the product.
+constexpr int64_t kFewRows = 6;
+constexpr int64_t kFewColumns = 512;  // of a task then: its part of C stays in L1
+static_assert(kFewColumns % kMaxSliver == 0);
+
+constexpr bool is_few(int64_t m, bool transpose_a) { return m <= kFewRows && !transpose_a; }
+
 constexpr int64_t depth_block(bool transpose_a) {
   return transpose_a ? kTransposedDepthBlock : kDepthBlock;
 }
@@ -93,16 +100,16 @@ HWY_INLINE VecF finish_vector(const Epilogue& e, VecF v, VecF bias, int64_t at, 
   return v;
 }
 
-// C[m.., n..] = epilogue(tile + beta * C) for a tile [kTileRows, kSliver] of products.
+// C[m.., n..] = epilogue(tile + beta * C) for a tile of products, its rows `ld` apart.
 void finish_tile(const GemmJob& job, int64_t m, int64_t rows, int64_t n, int64_t columns,
-                 float beta, const float* tile) {
+                 float beta, const float* tile, int64_t ld = kSliver) {
   const Epilogue& e = job.epilogue;
   for (int64_t j = 0; j < columns; j += kLanes) {
     const int64_t count = std::min(kLanes, columns - j);
     const VecF bias = e.bias ? load_first(e.bias + n + j, count) : hn::Zero(F32());
     for (int64_t i = 0; i < rows; ++i) {
       const int64_t at = (m + i) * job.ldc + n + j;
-      VecF v = hn::Load(F32(), tile + i * kSliver + j);
+      VecF v = hn::Load(F32(), tile + i * ld + j);
       if (beta != 0.0f) v = hn::MulAdd(set(beta), load_first(job.c + at, count), v);
       store_first(finish_vector(e, v, bias, at, count), job.c + at, count);
     }
@@ -168,6 +175,64 @@ void gemm_rectangle(const GemmJob& job, const DepthBlock& block, const Rectangle
   }
 }
 
+// ---- few rows ----
+
+// sums[n] += a[0] * (row 0 of B) + a[1] * (row 1) + ..
+template <int kCount>
+HWY_INLINE void add_rows(int64_t n, const float* a, float alpha, const float* b, int64_t ldb,
+                         float* sums) {
+  VecF factor[kCount];
+  for (int p = 0; p < kCount; ++p) factor[p] = set(alpha * a[p]);
+  for (int64_t j = 0; j < n; j += kLanes) {
+    VecF v = hn::Load(F32(), sums + j);
+    for (int p = 0; p < kCount; ++p)
+      v = hn::MulAdd(factor[p], load_first(b + p * ldb + j, n - j), v);
+    hn::Store(v, F32(), sums + j);
+  }
+}
+
+// sums[j] = alpha * <a, row j of the stored transpose of B>, for kCount rows.
+template <int kCount>
+HWY_INLINE void multiply_rows(int64_t k, const float* a, float alpha, const float* b, int64_t ldb,
+                              float* sums) {
+  VecF sum[kCount];
+  for (int j = 0; j < kCount; ++j) sum[j] = hn::Zero(F32());
+  for (int64_t p = 0; p < k; p += kLanes) {
+    const VecF x = load_first(a + p, k - p);
+    for (int j = 0; j < kCount; ++j)
+      sum[j] = hn::MulAdd(x, load_first(b + j * ldb + p, k - p), sum[j]);
+  }
+  for (int j = 0; j < kCount; ++j) sums[j] = alpha * sum_lanes(sum[j]);
+}
+
+// Columns [n0, n1) of C, all of its few rows. Every part of B is read from memory once.
+void few_rows_gemm(const GemmJob& job, int64_t n0, int64_t n1) {
+  HWY_ALIGN float sums[kFewRows * kFewColumns] = {};
+  constexpr int kStep = 4;
+  const int64_t n = n1 - n0, ldb = job.b.ld, last = job.b.transposed ? n : job.k;
+  for (int64_t at = 0; at < last; at += kStep) {
+    const bool whole = at + kStep <= last;
+    for (int64_t i = 0; i < job.m; ++i) {
+      const float* const a = job.a.data + i * job.a.ld;
+      float* const row = sums + i * kFewColumns;
+      if (job.b.transposed) {
+        const float* const b = job.b.data + (n0 + at) * ldb;
+        if (whole) multiply_rows<kStep>(job.k, a, job.alpha, b, ldb, row + at);
+        else
+          for (int64_t j = at; j < last; ++j)
+            multiply_rows<1>(job.k, a, job.alpha, b + (j - at) * ldb, ldb, row + j);
+      } else {
+        const float* const b = job.b.data + at * ldb + n0;
+        if (whole) add_rows<kStep>(n, a + at, job.alpha, b, ldb, row);
+        else
+          for (int64_t p = at; p < last; ++p)
+            add_rows<1>(n, a + p, job.alpha, b + (p - at) * ldb, ldb, row);
+      }
+    }
+  }
+  finish_tile(job, 0, job.m, n0, n, job.beta, sums, kFewColumns);
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace headwater::kernels
@@ -179,7 +244,11 @@ HWY_EXPORT(gemm_pack_columns);
 HWY_EXPORT(gemm_pack_rows);
 HWY_EXPORT(gemm_rectangle);
 HWY_EXPORT(finish_without_product);
+HWY_EXPORT(few_rows_gemm);
 namespace {
+
+// Products too small to be worth a second thread.
+bool is_small(const GemmJob& job) { return job.m * job.n * job.k < 100'000; }
 
 // Rectangles of C. How it is cut decides speed only: an element is the same sum in any rectangle.
 struct Grid {
@@ -229,8 +298,7 @@ void run_block(const GemmJob& job, const Grid& grid, const DepthBlock& now,
   const Packing packing(job, next);
   const int64_t packs = packing.tasks(), across = ceil_div(job.n, grid.columns);
   const int64_t all = packs + (now.k0 < now.k1 ? grid.size(job.m, job.n) : 0);
-  const bool small = job.m * job.n * job.k < 100'000;
-  parallel_for(all, small ? all : 1, [&](int64_t begin, int64_t end) {
+  parallel_for(all, is_small(job) ? all : 1, [&](int64_t begin, int64_t end) {
     float* const packed_a = job.packed_a + thread_index() * kPackedA;
     for (int64_t task = begin; task < std::min(end, packs); ++task) packing.run(job, next, task);
     for (int64_t task = std::max(begin, packs) - packs; task < end - packs; ++task) {
@@ -247,9 +315,20 @@ int64_t packed_b_size(int64_t n, int64_t k, bool transpose_a) {
   return std::min(k, depth_block(transpose_a)) * round_up(n, kMaxSliver);
 }
 
+// As many columns at a time as give each thread two shares; an element is the same sum in any.
+void run_few_rows(const GemmJob& job) {
+  const int64_t share = round_up(ceil_div(job.n, 2 * num_threads()), kMaxSliver);
+  const int64_t columns = std::min(share, kFewColumns), tasks = ceil_div(job.n, columns);
+  parallel_for(tasks, is_small(job) ? tasks : 1, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) HWY_DYNAMIC_DISPATCH(few_rows_gemm)
+    (job, task * columns, std::min(job.n, (task + 1) * columns));
+  });
+}
+
 }  // namespace
 
-int64_t gemm_workspace_bytes(int64_t /*m*/, int64_t n, int64_t k, bool transpose_a) {
+int64_t gemm_workspace_bytes(int64_t m, int64_t n, int64_t k, bool transpose_a) {
+  if (is_few(m, transpose_a)) return 0;
   const int64_t a = transpose_a ? num_threads() * kPackedA : 0;
   const int64_t blocks = k > depth_block(transpose_a) ? 2 : 1;
   return floats_to_bytes(a) + blocks * floats_to_bytes(packed_b_size(n, k, transpose_a));
@@ -261,13 +340,14 @@ void gemm(int64_t m, int64_t n, int64_t k, float alpha, const Operand& a, const 
   if (m <= 0 || n <= 0) return;
   Workspace memory(workspace);
   GemmJob job{m, n, k, alpha, a, b, beta, c, ldc, epilogue};
+  if (k <= 0) return HWY_DYNAMIC_DISPATCH(finish_without_product)(job);
+  if (is_few(m, a.transposed)) return run_few_rows(job);
   // Without a transposed A nothing is taken and the pointer is not used.
   job.packed_a = memory.take<float>(a.transposed ? num_threads() * kPackedA : 0);
   const int64_t depth = depth_block(a.transposed), size = packed_b_size(n, k, a.transposed);
   float* const first = memory.take<float>(size);
   float* const second = k > depth ? memory.take<float>(size) : nullptr;
   const Grid grid = choose_grid(m, n, a.transposed);
-  if (k <= 0) return HWY_DYNAMIC_DISPATCH(finish_without_product)(job);
   DepthBlock now{0, 0, second};
   while (now.k0 < k) {
     const DepthBlock next{now.k1, std::min(k, now.k1 + depth),

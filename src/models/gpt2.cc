@@ -1,6 +1,7 @@
 #include "models/gpt2.h"
 
 #include <cmath>
+#include <functional>
 
 namespace headwater {
 namespace {
@@ -35,8 +36,42 @@ Value add_branch(const Scope& scope, Value x, Value h, const Gpt2Config& config,
   return add(x, dropout(y, context.key, context.rate(config.resid_pdrop), scope.site("dropout")));
 }
 
-Value causal_self_attention(const Scope& scope, Value x, Value attention_mask,
-                            const Gpt2Config& config, const ForwardContext& context) {
+// How tokens see each other: queries, keys and values [B, T, H] of the layer at a scope to what the
+// queries see, [B, T, H].
+using Attend = std::function<Value(const Scope&, Value q, Value k, Value v)>;
+
+Attend causal_attention(Value attention_mask, const Gpt2Config& config,
+                        const ForwardContext& context) {
+  return [=](const Scope& scope, Value q, Value k, Value v) {
+    return attention(q, k, v, attention_mask, context.key,
+                     {.num_heads = config.n_head,
+                      .dropout_rate = context.rate(config.attn_pdrop),
+                      .site = scope.site("attn_dropout"),
+                      .causal = true});
+  };
+}
+
+// Keys and values go into the cache, at `position`; queries see what it holds up to themselves.
+Attend attention_to_cache(const DecoderInputs& inputs, const Gpt2Config& config) {
+  return [=](const Scope& scope, Value q, Value k, Value v) {
+    Graph& graph = q.graph();
+    const Type type{DType::kF32, {q.dim(0), inputs.capacity, config.n_embd}};
+    const Value zero = constant(graph, 0, DType::kI32);
+    const auto kept = [&](std::string_view part, Value rows) {
+      const Value cache = graph.input(
+          fmt::format("cache[{}x{}].{}.{}", q.dim(0), inputs.capacity, scope.path(), part), type,
+          /*is_state=*/true);
+      const Value grown = dynamic_update_slice(cache, rows, {zero, inputs.position, zero});
+      graph.update(cache, grown);
+      return grown;
+    };
+    const Value keys = kept("key", k), values = kept("value", v);
+    return cached_attention(q, keys, values, inputs.position, config.n_head);
+  };
+}
+
+Value self_attention(const Scope& scope, Value x, const Attend& attend, const Gpt2Config& config,
+                     const ForwardContext& context) {
   const int64_t width = config.n_embd, tokens = x.dim(0);
   const LinearParameters p = conv1d(scope / "c_attn", width, 3 * width, weights(config));
   const Value qkv = linear(x, p.weight, p.bias, WeightLayout::kInOut);
@@ -44,19 +79,14 @@ Value causal_self_attention(const Scope& scope, Value x, Value attention_mask,
     return reshape(slice(qkv, {0, i * width}, {tokens, (i + 1) * width}),
                    {context.batch_size, context.seq_length, width});
   };
-  const Value mixed = attention(part(0), part(1), part(2), attention_mask, context.key,
-                                {.num_heads = config.n_head,
-                                 .dropout_rate = context.rate(config.attn_pdrop),
-                                 .site = scope.site("attn_dropout"),
-                                 .causal = true});
-  return reshape(mixed, x.shape());
+  return reshape(attend(scope, part(0), part(1), part(2)), x.shape());
 }
 
-Value block(const Scope& scope, Value x, Value attention_mask, const Gpt2Config& config,
+Value block(const Scope& scope, Value x, const Attend& attend, const Gpt2Config& config,
             const ForwardContext& context) {
   const Scope attn = scope / "attn", mlp = scope / "mlp";
-  const Value mixed = causal_self_attention(attn, normalised(scope / "ln_1", x, config),
-                                            attention_mask, config, context);
+  const Value mixed =
+      self_attention(attn, normalised(scope / "ln_1", x, config), attend, config, context);
   const Value y = add_branch(attn, x, mixed, config, context);
   const Value h = normalised(scope / "ln_2", y, config);
   const LinearParameters fc =
@@ -66,14 +96,13 @@ Value block(const Scope& scope, Value x, Value attention_mask, const Gpt2Config&
   return add_branch(mlp, y, inner, config, context);
 }
 
-Value embed_tokens(const Scope& scope, Value word_table, const ModelInputs& inputs,
+Value embed_tokens(const Scope& scope, Value words, const TokenInputs& tokens,
                    const Gpt2Config& config, const ForwardContext& context) {
-  const TokenInputs& tokens = inputs.tokens;
   const Value table =
       (scope / "wpe").param("weight", {config.n_positions, config.n_embd}, weights(config));
-  Value x = add(gather_rows(word_table, tokens.input_ids),
+  Value x = add(gather_rows(words, tokens.input_ids),
                 positions_of(table, tokens, "n_positions", context));
-  if (tokens.token_type_ids.valid()) x = add(x, gather_rows(word_table, tokens.token_type_ids));
+  if (tokens.token_type_ids.valid()) x = add(x, gather_rows(words, tokens.token_type_ids));
   x = reshape(x, {context.batch_size * context.seq_length, config.n_embd});
   return dropout(x, context.key, context.rate(config.embd_pdrop), scope.site("dropout"));
 }
@@ -96,29 +125,67 @@ TaskOutputs next_token_task(Value hidden, Value table, Value attention_mask,
       context);
 }
 
+Value word_table(const Scope& transformer, const Gpt2Config& config) {
+  return (transformer / "wte").param("weight", {config.vocab_size, config.n_embd}, weights(config));
+}
+
+// Embeddings and all blocks: [B T, H].
+Value run_blocks(const Scope& transformer, Value words, const TokenInputs& tokens,
+                 const Attend& attend, const Gpt2Config& config, const ForwardContext& context) {
+  Value x = embed_tokens(transformer, words, tokens, config, context);
+  for (int64_t i = 0; i < config.n_layer; ++i)
+    x = block(transformer / "h" / i, x, attend, config, context);
+  return x;
+}
+
+// The table of the head [V, H]: the words', or its own.
+Value head_table(const Scope& root, Value words, const Gpt2Config& config) {
+  if (!config.tie_word_embeddings)
+    return (root / "lm_head").param("weight", words.shape(), weights(config));
+  root.tree().alias("lm_head.weight", "transformer.wte.weight");
+  return words;
+}
+
+// Row `last` of each sequence: [B T, H] -> [B, H].
+Value rows_at(Value hidden, Value last, const ForwardContext& context) {
+  const Value row = iota(hidden.graph(), DType::kI32, {context.batch_size}, 0);
+  const Value start = mul(row, constant_like(row, static_cast<double>(context.seq_length)));
+  return gather_rows(hidden, add(start, broadcast_to(last, row.shape())));
+}
+
 }  // namespace
 
 ModelOutputs build_gpt2_lm(ParameterTree& tree, const Gpt2Config& config, const ModelInputs& inputs,
                            const ForwardContext& context) {
   const Scope root(tree), transformer = root / "transformer";
-  const Shape table_shape{config.vocab_size, config.n_embd};
-  const Value word_table = (transformer / "wte").param("weight", table_shape, weights(config));
+  const Value words = word_table(transformer, config);
   const Value mask = attention_mask_of(inputs.tokens, context);
-  Value x = embed_tokens(transformer, word_table, inputs, config, context);
-  for (int64_t i = 0; i < config.n_layer; ++i) {
-    x = block(transformer / "h" / i, x, mask, config, context);
-  }
+  const Value x = run_blocks(transformer, words, inputs.tokens,
+                             causal_attention(mask, config, context), config, context);
   ModelOutputs out;
   out.hidden = normalised(transformer / "ln_f", x, config);
-  Value table = word_table;
-  if (config.tie_word_embeddings) tree.alias("lm_head.weight", "transformer.wte.weight");
-  else table = (root / "lm_head").param("weight", table_shape, weights(config));
+  const Value table = head_table(root, words, config);
   out.logits = reshape(dot(out.hidden, table, false, true),
                        {context.batch_size, context.seq_length, config.vocab_size});
   if (!inputs.labels.valid()) return out;
   out.task = next_token_task(out.hidden, table, mask, inputs, context);
   out.loss = out.task.loss;
   return out;
+}
+
+Value build_gpt2_decoder(ParameterTree& tree, const Gpt2Config& config, const DecoderInputs& inputs,
+                         const ForwardContext& context) {
+  const Scope root(tree), transformer = root / "transformer";
+  const Value words = word_table(transformer, config);
+  const Shape shape = context.tokens();
+  TokenInputs tokens{.input_ids = inputs.input_ids};
+  tokens.position_ids =
+      add(iota(tree.graph(), DType::kI32, shape, 1), broadcast_to(inputs.position, shape));
+  const Value x =
+      run_blocks(transformer, words, tokens, attention_to_cache(inputs, config), config, context);
+  const Value last = rows_at(x, inputs.last, context);
+  return dot(normalised(transformer / "ln_f", last, config), head_table(root, words, config), false,
+             true);
 }
 
 }  // namespace headwater

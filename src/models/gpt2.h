@@ -16,4 +16,11 @@ namespace headwater {
 ModelOutputs build_gpt2_lm(ParameterTree& tree, const Gpt2Config& config, const ModelInputs& inputs,
                            const ForwardContext& context);
 
+// The same model for decoding: logits f32 [B, V] of the token after number `last` of the T. Dropout
+// is off. The cache is state called "cache[<B>x<capacity>].<layer>.key" and ".value": programs of
+// the same B and capacity on one store, of any T, share it. The T tokens must fit the capacity;
+// what stands behind `last` may be anything, as tokens that come later overwrite it unseen.
+Value build_gpt2_decoder(ParameterTree& tree, const Gpt2Config& config, const DecoderInputs& inputs,
+                         const ForwardContext& context);
+
 }  // namespace headwater

@@ -21,6 +21,15 @@ struct ModelInputs {
   double label_smoothing = 0;  // of tokens and of single labels (models/heads.h)
 };
 
+// What a decoder reads: T further tokens of B sequences. The keys and values of all tokens before
+// them are in a cache, which is state of the graph and takes the T tokens in, too.
+struct DecoderInputs {
+  Value input_ids;       // i32 [B, T]
+  Value position;        // i32 []: of the first of them, the same in all sequences
+  Value last;            // i32 []: which of the T is asked for its successor
+  int64_t capacity = 0;  // tokens that the cache holds
+};
+
 // What the heads of heads.h are asked for.
 inline MaskedLmLabels masked_lm_labels(const ModelInputs& inputs) {
   return {inputs.labels, inputs.label_positions, inputs.label_total, inputs.label_smoothing};

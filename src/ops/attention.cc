@@ -40,12 +40,25 @@ kernels::AttentionShape attention_shape(const Type& q, const Attrs& attrs) {
           .causal = attrs.get_bool("causal")};
 }
 
-namespace {
-
-// [B, T, H] -> [B, N, T, D].
 Value split_heads(Value x, int64_t heads) {
   return transpose(reshape(x, {x.dim(0), x.dim(1), heads, x.dim(2) / heads}), {0, 2, 1, 3});
 }
+
+Value join_heads(Value x) {
+  return reshape(transpose(x, {0, 2, 1, 3}), {x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
+}
+
+SoftmaxParts softmax_in_primitives(Value scores) {
+  Shape kept = scores.shape();
+  kept.back() = 1;
+  const int64_t last = scores.type().rank() - 1;
+  const Value top = stop_gradient(reduce_max(scores, {last}));
+  const Value exps = exp(sub(scores, reshape(top, kept)));
+  const Value sum = reduce_sum(exps, {last});
+  return {div(exps, reshape(sum, kept)), add(log(sum), top)};
+}
+
+namespace {
 
 // Minus infinity where the key comes after the query: unlike padding, such a key is hidden from
 // rows without any other key, too.
@@ -119,14 +132,10 @@ std::vector<Value> attention_in_primitives(Graph& graph, const std::vector<Value
       sub(constant(graph, 1, DType::kF32, {b, t}), convert(inputs[3], DType::kF32));
   scores = add(scores, reshape(mul(masked, constant_like(masked, -10000)), {b, 1, 1, t}));
   if (attrs.get_bool("causal")) scores = add(scores, causal_bias(graph, t));
-  const Value top = stop_gradient(reduce_max(scores, {3}));
-  const Value exps = exp(sub(scores, reshape(top, {b, heads, t, 1})));
-  const Value sum = reduce_sum(exps, {3});
-  Value probabilities = div(exps, reshape(sum, {b, heads, t, 1}));
-  probabilities =
-      dropout(probabilities, inputs[4], attrs.get_double("rate"), attrs.get_int("site"));
-  const Value context = transpose(dot(probabilities, v), {0, 2, 1, 3});
-  return {reshape(context, inputs[0].shape()), add(log(sum), top)};
+  const SoftmaxParts softmax = softmax_in_primitives(scores);
+  const Value probabilities =
+      dropout(softmax.probabilities, inputs[4], attrs.get_double("rate"), attrs.get_int("site"));
+  return {join_heads(dot(probabilities, v)), softmax.log_sum_exp};
 }
 
 const Op op::attention = {.name = "attention",

@@ -62,6 +62,10 @@ Value transpose(Value x, std::vector<int64_t> permutation);
 Value slice(Value x, std::vector<int64_t> start, std::vector<int64_t> limit);
 Value pad(Value x, std::vector<int64_t> low, std::vector<int64_t> high);  // zeros
 Value concat(const std::vector<Value>& parts, int64_t axis);
+// A part of x, and x with a part replaced, at a place that is a value: one i32 scalar per axis. A
+// start from which the part would reach out of x is moved until it does not.
+Value dynamic_slice(Value x, const std::vector<Value>& starts, Shape shape);
+Value dynamic_update_slice(Value x, Value part, const std::vector<Value>& starts);
 
 // Reductions remove their axes. Negative axes count from the end.
 Value reduce_sum(Value x, std::vector<int64_t> axes);
@@ -127,6 +131,10 @@ struct AttentionOptions {
 // context [B, T, H].
 Value attention(Value q, Value k, Value v, Value attention_mask, Value key,
                 const AttentionOptions& options);
+// The same for T further tokens of sequences whose keys and values are kept: q [B, T, H], k, v
+// [B, C, H], position i32 [] -> context [B, T, H]. Query i sees rows 0 .. position + i of k and v;
+// a position from which the T tokens would reach out of C is moved until they do not.
+Value cached_attention(Value q, Value k, Value v, Value position, int64_t num_heads);
 
 struct VocabCrossEntropyOptions {
   double temperature = 1;         // of the samples

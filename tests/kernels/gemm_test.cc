@@ -63,6 +63,17 @@ TEST(Gemm, AllTranspositionsAndOddSizes) {
       for (const bool tb : {false, true}) check({s[0], s[1], s[2], ta, tb, 1.0f, 0.0f});
 }
 
+// Too few rows of A to pack B for: rows and columns of B beyond a step, a vector and a task.
+TEST(Gemm, FewRows) {
+  const int64_t sizes[][3] = {
+      {1, 1100, 70}, {2, 515, 33}, {5, 7, 1200}, {6, 1030, 66}, {7, 90, 40}};
+  for (const auto& s : sizes)
+    for (const bool tb : {false, true}) {
+      check({s[0], s[1], s[2], false, tb, 1.0f, 0.0f});
+      check({s[0], s[1], s[2], false, tb, -0.5f, 2.0f});
+    }
+}
+
 TEST(Gemm, AlphaAndBeta) {
   check({33, 29, 70, false, true, 0.5f, 1.0f});
   check({33, 29, 70, true, false, -2.0f, 0.25f});
@@ -93,8 +104,8 @@ TEST(Gemm, NanIsNotHidden) {
 }
 
 // v = GELU(x W^T + bias) * multiply + add, each part against the same in double.
-void check_epilogue(GeluForm form) {
-  const int64_t m = 77, n = 43, k = 300;
+void check_epilogue(GeluForm form, int64_t m = 77) {
+  const int64_t n = 43, k = 300;
   const Floats x = random_floats(m * k, 1), w = random_floats(n * k, 2, -0.2f, 0.2f);
   const Floats bias = random_floats(n, 3), factor = random_floats(m * n, 4);
   const Floats addend = random_floats(m * n, 5);
@@ -130,6 +141,7 @@ void check_epilogue(GeluForm form) {
 
 TEST(Gemm, EpilogueInItsOrder) {
   check_epilogue(GeluForm::kErf);
+  check_epilogue(GeluForm::kTanh, 3);
   check_epilogue(GeluForm::kTanh);
 }
 

@@ -74,6 +74,63 @@ TEST(Random, BitsFoldInAndUniformAreThoseOfTheKey) {
   for (uint64_t i = 0; i < 50000; ++i) EXPECT_EQ(out[2].as<float>()[i], key.uniform(i));
 }
 
+TEST(DynamicSlice, MovesIntoTheOperand) {
+  const Tensor x = i32({5}, {0, 1, 2, 3, 4}), part = i32({2}, {8, 9});
+  const auto at = [&](int32_t start) {
+    return evaluate({x, part, i32({}, {start})}, [](const auto& v) -> std::vector<Value> {
+      return {dynamic_slice(v[0], {v[2]}, {2}), dynamic_update_slice(v[0], v[1], {v[2]})};
+    });
+  };
+  for (const auto& [start, cut, put] :
+       {std::tuple<int32_t, Ints, Ints>{2, {2, 3}, {0, 1, 8, 9, 4}},
+        std::tuple<int32_t, Ints, Ints>{-7, {0, 1}, {8, 9, 2, 3, 4}},
+        std::tuple<int32_t, Ints, Ints>{kMin, {0, 1}, {8, 9, 2, 3, 4}},
+        std::tuple<int32_t, Ints, Ints>{4, {3, 4}, {0, 1, 2, 8, 9}},
+        std::tuple<int32_t, Ints, Ints>{kMax, {3, 4}, {0, 1, 2, 8, 9}}}) {
+    const auto out = at(start);
+    EXPECT_EQ(values<int32_t>(out[0]), cut) << start;
+    EXPECT_EQ(values<int32_t>(out[1]), put) << start;
+  }
+}
+
+// A state that is updated at a place is written in place: what is not replaced stays, run by run.
+TEST(DynamicSlice, GrowsAState) {
+  Graph graph;
+  const Value state = graph.input("state", {DType::kF32, {4, 2}}, /*is_state=*/true);
+  const Value row = graph.input("row", {DType::kF32, {1, 2}});
+  const Value place = graph.input("place", {DType::kI32, {}});
+  const Value zero = constant(graph, 0, DType::kI32);
+  const Value grown = dynamic_update_slice(state, row, {place, zero});
+  graph.update(state, grown);
+  graph.output("sum", sum_all(grown));
+  CompiledGraph run(graph);
+  ok_or_throw(run.store().set("state", Tensor(DType::kF32, {4, 2})));
+  for (int32_t i = 0; i < 4; ++i) {
+    const auto v = static_cast<float>(i + 1);
+    ok_or_throw(run.program().feed("row", f32({1, 2}, {v, 10 * v})));
+    ok_or_throw(run.program().feed("place", i32({}, {i})));
+    ok_or_throw(run.program().run());
+  }
+  EXPECT_EQ(values<float>(value_or_throw(run.store().get("state"))),
+            (Floats{1, 10, 2, 20, 3, 30, 4, 40}));
+  EXPECT_EQ(value_or_throw(run.program().fetch("sum")).as<float>()[0], 110);
+}
+
+TEST(CachedAttention, MovesThePositionIntoTheCache) {
+  const Tensor q = f32({1, 2, 4}, random_floats(8, 1)), k = f32({1, 6, 4}, random_floats(24, 2)),
+               v = f32({1, 6, 4}, random_floats(24, 3));
+  const auto at = [&](int32_t position) {
+    return values<float>(evaluate1({q, k, v, i32({}, {position})}, [](const auto& x) {
+      return cached_attention(x[0], x[1], x[2], x[3], 2);
+    }));
+  };
+  EXPECT_EQ(at(-3), at(0));
+  EXPECT_EQ(at(kMin), at(0));
+  EXPECT_EQ(at(5), at(4));
+  EXPECT_EQ(at(kMax), at(4));
+  EXPECT_NE(at(3), at(4));
+}
+
 TEST(Dropout, KeepsWhereTheUniformIsBelowTheKeepProbability) {
   const Key key{7, 8};
   const int64_t n = 40000;
