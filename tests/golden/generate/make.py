@@ -40,6 +40,11 @@ model.save_pretrained(HERE / "model")
 cases = []
 
 
+def write(name, rows):
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    (HERE / name).write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
 def generate(folder, ids, new, penalty=1.0, text=None):
     net = GPT2LMHeadModel.from_pretrained(folder).eval()
     out = net.generate(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long),
@@ -67,7 +72,7 @@ for ids in [[5], [7, 8, 9, 10, 11], list(range(1, 18)), list(range(100, 123))]:
 ids = tokenizer.encode("오늘은 정말 좋은 날이에요. 그런데 내일은 비가 온다고 해요. 우산을 꼭 챙기세요! 안 그러면 감기에 걸려요.")
 for length in [1, 2, 31, 32, 33, 34, 64, 65]:
     generate(HERE / "model", (ids * 4)[:length], 12)
-json.dump(cases, open(HERE / "generated.json", "w"), ensure_ascii=False, indent=0)
+write("generated.json", cases)
 
 V = 48
 plain = torch.randn(V) * 3
@@ -75,10 +80,13 @@ ties = torch.randint(-3, 4, (V,)).float()
 tests = []
 
 
+def rounded(logits):
+    return [None if x == float("-inf") else float(f"{x:.7g}") for x in logits.tolist()]
+
+
 def processed(name, logits, processor, ids=(0,), **options):
     out = processor(torch.tensor([list(ids)]), logits.clone()[None])[0]
-    tests.append({"processor": name, **options, "tokens": list(ids), "before": logits.tolist(),
-                  "after": [None if x == float("-inf") else x for x in out.tolist()]})
+    tests.append({"processor": name, **options, "tokens": list(ids), "before": rounded(logits), "after": rounded(out)})
 
 
 for logits in [plain, ties, torch.zeros(V)]:
@@ -94,4 +102,4 @@ for logits in [plain, ties, torch.zeros(V)]:
     chain = lp.LogitsProcessorList([lp.RepetitionPenaltyLogitsProcessor(1.2), lp.TemperatureLogitsWarper(0.8),
                                     lp.TopKLogitsWarper(17), lp.TopPLogitsWarper(0.85)])
     processed("all", logits, chain, [7, 7, 40, 2], repetition_penalty=1.2, temperature=0.8, top_k=17, top_p=0.85)
-json.dump(tests, open(HERE / "processors.json", "w"), indent=0)
+write("processors.json", tests)
