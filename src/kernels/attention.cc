@@ -60,6 +60,10 @@ struct AttentionScratch {
   float* scores;    // [block, padded T]: scores, then probabilities
   float* d_scores;  // [block, padded T]
   float* bias;      // [padded T]: what is added to every row of scores
+  // By document, [padded T]: of each key, and the first and last token of the same.
+  int32_t* documents = nullptr;
+  int32_t* firsts = nullptr;
+  int32_t* lasts = nullptr;
 
   AttentionScratch(const AttentionJob& job, void* memory) {
     Workspace workspace(memory);
@@ -73,6 +77,11 @@ struct AttentionScratch {
     scores = workspace.take<float>(block * time);
     d_scores = workspace.take<float>(block * time);
     bias = workspace.take<float>(time);
+    if (job.shape.by_document) {
+      documents = workspace.take<int32_t>(time);
+      firsts = workspace.take<int32_t>(time);
+      lasts = workspace.take<int32_t>(time);
+    }
     bytes = workspace.used();
   }
   int64_t bytes;
@@ -101,13 +110,45 @@ struct Head {
   }
   // Row of query t in [B,N,T]; its probabilities begin at that times T in [B,N,T,T].
   int64_t row(int64_t t) const { return (batch * job.shape.heads + head) * time() + t; }
-  // Keys that queries before `end` see.
-  int64_t keys(int64_t end) const { return job.shape.causal ? end : time(); }
 };
+
+// Keys that a block of queries may see, from a whole sliver on.
+struct KeyRange {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+  int64_t span() const { return round_up(end, kSliver) - begin; }
+};
+KeyRange visible_keys(const Head& h, const AttentionScratch& s, int64_t q0, int64_t rows) {
+  const int64_t end = h.job.shape.causal ? q0 + rows : h.time();
+  if (!h.job.shape.by_document) return {0, end};
+  const int32_t first = *std::min_element(s.firsts + q0, s.firsts + q0 + rows);
+  const int32_t last = *std::max_element(s.lasts + q0, s.lasts + q0 + rows);
+  return {first / kSliver * kSliver, std::min<int64_t>(end, last + 1)};
+}
+
+// Where each token's document begins and ends.
+void fill_documents(const Head& h, const AttentionScratch& s) {
+  if (!h.job.shape.by_document) return;
+  int32_t* const begin = s.documents;
+  int32_t* const end = std::copy_n(h.job.mask + h.batch * h.time(), h.time(), begin);
+  std::fill(end, begin + h.ld(), 0);
+  for (int32_t* t = begin; t < end; ++t) {
+    const bool goes_on = t > begin && *t == t[-1];
+    s.firsts[t - begin] =
+        goes_on ? s.firsts[t - begin - 1] : static_cast<int32_t>(std::find(begin, t, *t) - begin);
+  }
+  for (int32_t* t = end; t-- > begin;) {
+    const bool goes_on = t + 1 < end && *t == t[1];
+    int32_t* last = end - 1;
+    while (!goes_on && *last != *t) --last;
+    s.lasts[t - begin] = goes_on ? s.lasts[t - begin + 1] : static_cast<int32_t>(last - begin);
+  }
+}
 
 void fill_bias(const Head& h, float* bias) {
   const int64_t time = h.time();
-  const int32_t* const mask = h.job.mask == nullptr ? nullptr : h.job.mask + h.batch * time;
+  const bool masked = h.job.mask != nullptr && !h.job.shape.by_document;
+  const int32_t* const mask = masked ? h.job.mask + h.batch * time : nullptr;
   // Over padding alone the offset cancels in the softmax: leaving it out keeps the precision.
   const bool any =
       mask != nullptr && std::any_of(mask, mask + time, [](int32_t m) { return m != 0; });
@@ -115,16 +156,30 @@ void fill_bias(const Head& h, float* bias) {
   std::fill(bias + time, bias + h.ld(), kNoScore);
 }
 
+// Scores of keys of other documents than the query's.
+void hide_other_documents(int32_t document, const int32_t* documents, int64_t span, float* row) {
+  const VecI own = hn::Set(I32(), document);
+  for (int64_t j = 0; j < span; j += kLanes) {
+    const auto same = hn::RebindMask(F32(), hn::Eq(hn::Load(I32(), documents + j), own));
+    hn::Store(hn::IfThenElse(same, hn::Load(F32(), row + j), set(kNoScore)), F32(), row + j);
+  }
+}
+
 // scores[rows, keys] = scale * q k^T for queries q0.., in whole slivers of keys.
-void score_block(const Head& h, const AttentionScratch& s, int64_t q0, int64_t rows) {
-  const int64_t span = round_up(h.keys(q0 + rows), kSliver);
+void score_block(const Head& h, const AttentionScratch& s, int64_t q0, int64_t rows,
+                 const KeyRange& keys) {
   const float* const q = h.job.q + h.qkv_offset() + q0 * h.stride();
-  panel_gemm<Walk::kRows>(rows, span, h.size(), PanelA::rows(q, h.stride()), s.key_columns,
-                          h.size(), {.alpha = h.job.scale()}, s.scores, h.ld());
-  if (!h.job.shape.causal) return;
-  for (int64_t i = 0; i < rows; ++i)
-    std::fill(s.scores + i * h.ld() + std::min(span, q0 + i + 1), s.scores + i * h.ld() + span,
-              kNoScore);
+  panel_gemm<Walk::kRows>(rows, keys.span(), h.size(), PanelA::rows(q, h.stride()),
+                          s.key_columns + keys.begin * h.size(), h.size(), {.alpha = h.job.scale()},
+                          s.scores + keys.begin, h.ld());
+  const int64_t end = keys.begin + keys.span();
+  for (int64_t i = 0; i < rows; ++i) {
+    float* const row = s.scores + i * h.ld();
+    if (h.job.shape.causal) std::fill(row + std::min(end, q0 + i + 1), row + end, kNoScore);
+    if (h.job.shape.by_document)
+      hide_other_documents(s.documents[q0 + i], s.documents + keys.begin, keys.span(),
+                           row + keys.begin);
+  }
 }
 
 // Softmax of scores + bias, and dropout, of one row; returns the log-sum-exp.
@@ -164,16 +219,20 @@ void attention_head(const AttentionJob& job, int64_t batch, int64_t head,
   pack_columns(h.size(), h.time(), job.k + h.qkv_offset(), h.stride(), s.key_columns);
   pack_rows(h.time(), h.size(), job.v + h.qkv_offset(), h.stride(), h.time(), s.value_rows);
   fill_bias(h, s.bias);
+  fill_documents(h, s);
   for (int64_t q0 = 0; q0 < h.time(); q0 += kQueryBlock) {
-    const int64_t rows = std::min(kQueryBlock, h.time() - q0), keys = h.keys(q0 + rows);
-    score_block(h, s, q0, rows);
+    const int64_t rows = std::min(kQueryBlock, h.time() - q0);
+    const KeyRange keys = visible_keys(h, s, q0, rows);
+    score_block(h, s, q0, rows, keys);
     for (int64_t i = 0; i < rows; ++i)
-      job.log_sum_exp[h.row(q0 + i)] =
-          probability_row(job.dropout.active() ? &mask : nullptr, h.row(q0 + i) * h.time(),
-                          round_up(keys, kSliver), s.bias, s.scores + i * h.ld());
+      job.log_sum_exp[h.row(q0 + i)] = probability_row(
+          job.dropout.active() ? &mask : nullptr, h.row(q0 + i) * h.time() + keys.begin,
+          keys.span(), s.bias + keys.begin, s.scores + i * h.ld() + keys.begin);
     const int64_t stride = job.shape.context_stride;
-    panel_gemm<Walk::kRows>(rows, h.size(), keys, PanelA::rows(s.scores, h.ld()), s.value_rows,
-                            h.time(), {}, job.context + h.context_offset() + q0 * stride, stride);
+    panel_gemm<Walk::kRows>(rows, h.size(), keys.size(),
+                            PanelA::rows(s.scores + keys.begin, h.ld()),
+                            s.value_rows + keys.begin * kSliver, h.time(), {},
+                            job.context + h.context_offset() + q0 * stride, stride);
   }
 }
 
@@ -216,23 +275,27 @@ void zero_rows(int64_t rows, int64_t size, int64_t stride, float* x) {
 void gradient_block(const Head& h, const AttentionScratch& s, const DropoutMask* mask, int64_t q0,
                     int64_t rows) {
   const AttentionJob& job = h.job;
-  const int64_t keys = h.keys(q0 + rows), span = round_up(keys, kSliver), ld = h.ld();
+  const KeyRange keys = visible_keys(h, s, q0, rows);
+  const int64_t ld = h.ld(), size = h.size(), to = h.qkv_offset() + keys.begin * h.stride();
+  float *const scores = s.scores + keys.begin, *const d_scores = s.d_scores + keys.begin;
   const int64_t at = h.qkv_offset() + q0 * h.stride();
   const float* const d_context = job.d_context + h.context_offset() + q0 * job.shape.context_stride;
-  score_block(h, s, q0, rows);
-  panel_gemm<Walk::kRows>(rows, span, h.size(), PanelA::rows(d_context, job.shape.context_stride),
-                          s.value_columns, h.size(), {}, s.d_scores, ld);
+  score_block(h, s, q0, rows, keys);
+  panel_gemm<Walk::kRows>(rows, keys.span(), size,
+                          PanelA::rows(d_context, job.shape.context_stride),
+                          s.value_columns + keys.begin * size, size, {}, d_scores, ld);
   for (int64_t i = 0; i < rows; ++i)
-    gradient_row(mask, h.row(q0 + i) * h.time(), span, s.bias, job.saved_log_sum_exp[h.row(q0 + i)],
-                 job.scale(), s.scores + i * ld, s.d_scores + i * ld);
-  panel_gemm<Walk::kRows>(rows, h.size(), keys, PanelA::rows(s.d_scores, ld), s.key_rows, h.time(),
-                          {}, job.dq + at, h.stride());
-  pack_rows(rows, h.size(), job.q + at, h.stride(), rows, s.query_rows);
-  panel_gemm<Walk::kColumns>(keys, h.size(), rows, PanelA::columns(s.d_scores, ld), s.query_rows,
-                             rows, {.beta = 1.0f}, job.dk + h.qkv_offset(), h.stride());
-  pack_rows(rows, h.size(), d_context, job.shape.context_stride, rows, s.d_context_rows);
-  panel_gemm<Walk::kColumns>(keys, h.size(), rows, PanelA::columns(s.scores, ld), s.d_context_rows,
-                             rows, {.beta = 1.0f}, job.dv + h.qkv_offset(), h.stride());
+    gradient_row(mask, h.row(q0 + i) * h.time() + keys.begin, keys.span(), s.bias + keys.begin,
+                 job.saved_log_sum_exp[h.row(q0 + i)], job.scale(), scores + i * ld,
+                 d_scores + i * ld);
+  panel_gemm<Walk::kRows>(rows, size, keys.size(), PanelA::rows(d_scores, ld),
+                          s.key_rows + keys.begin * kSliver, h.time(), {}, job.dq + at, h.stride());
+  pack_rows(rows, size, job.q + at, h.stride(), rows, s.query_rows);
+  panel_gemm<Walk::kColumns>(keys.size(), size, rows, PanelA::columns(d_scores, ld), s.query_rows,
+                             rows, {.beta = 1.0f}, job.dk + to, h.stride());
+  pack_rows(rows, size, d_context, job.shape.context_stride, rows, s.d_context_rows);
+  panel_gemm<Walk::kColumns>(keys.size(), size, rows, PanelA::columns(scores, ld), s.d_context_rows,
+                             rows, {.beta = 1.0f}, job.dv + to, h.stride());
 }
 
 void attention_gradient_head(const AttentionJob& job, int64_t batch, int64_t head,
@@ -243,6 +306,7 @@ void attention_gradient_head(const AttentionJob& job, int64_t batch, int64_t hea
   pack_rows(h.time(), h.size(), job.k + h.qkv_offset(), h.stride(), h.time(), s.key_rows);
   pack_columns(h.size(), h.time(), job.v + h.qkv_offset(), h.stride(), s.value_columns);
   fill_bias(h, s.bias);
+  fill_documents(h, s);
   zero_rows(h.time(), h.size(), h.stride(), job.dk + h.qkv_offset());
   zero_rows(h.time(), h.size(), h.stride(), job.dv + h.qkv_offset());
   for (int64_t q0 = 0; q0 < h.time(); q0 += kQueryBlock)

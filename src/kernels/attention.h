@@ -4,6 +4,9 @@
 // per query block, as rows fit in cache).
 //
 //   p = softmax(q k^T / sqrt(D) + (1 - mask) * -10000), context = dropout(p) v
+//
+// Rows may hold several documents, none of which sees another (packing): then only the keys from
+// the first to the last token of the documents of a query block are looked at.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +20,18 @@ namespace headwater::kernels {
 // array.
 struct AttentionShape {
   int64_t batch, time, heads, head_size;
-  int64_t qkv_stride;      // of q, k, v and dq, dk, dv
-  int64_t context_stride;  // of context and its gradient
-  bool causal = false;     // position t sees positions 0..t only
+  int64_t qkv_stride;        // of q, k, v and dq, dk, dv
+  int64_t context_stride;    // of context and its gradient
+  bool causal = false;       // position t sees positions 0..t only
+  bool by_document = false;  // the mask holds documents: a token sees those of its own number only
 };
 
 // Enough for forward and backward on num_threads() threads.
 int64_t attention_workspace_bytes(const AttentionShape& shape);
 
 // mask [B,T]: 1 for a real key, 0 for padding, whose scores get -10000 added; null when all keys
-// are real. Rows whose keys are all padding attend uniformly to them. Dropout index of probability
+// are real. Rows whose keys are all padding attend uniformly to them. By document: any numbers; the
+// tokens of one need not stand together, but speed comes from it. Dropout index of probability
 // (b,n,tq,tk): its position in [B,N,T,T]. log_sum_exp is [B,N,T].
 void attention_forward(const AttentionShape& shape, const float* q, const float* k, const float* v,
                        const int32_t* mask, const Dropout& dropout, float* context,

@@ -12,8 +12,8 @@ Body build_body(const Scope& scope, const BertConfig& config, const TokenInputs&
   const EncoderConfig sizes = encoder_config(config);
   const EmbeddingTables tables = embedding_tables(scope / "embeddings", sizes);
   const Value x = embed(tables, inputs, scope / "embeddings", sizes, context);
-  const Value mask = attention_mask_of(inputs, context);
-  return {tables.word, mask, encode(scope, x, mask, sizes, context)};
+  return {tables.word, attention_mask_of(inputs, context),
+          encode(scope, x, visibility_of(inputs, context), sizes, context)};
 }
 
 // tanh of a linear layer on the first token's state.

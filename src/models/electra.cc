@@ -52,9 +52,9 @@ Value run_encoder(const Scope& network, const EmbeddingTables& tables, Value ids
                   const ForwardContext& context) {
   const Scope electra = network / "electra";
   const EncoderConfig sizes = encoder_config(config);
-  const TokenInputs tokens{ids, inputs.input_mask, inputs.segment_ids, {}};
+  const TokenInputs tokens{ids, inputs.input_mask, inputs.segment_ids, {}, {}};
   const Value x = embed(tables, tokens, electra / "embeddings", sizes, context);
-  return encode(electra, x, inputs.input_mask, sizes, context);
+  return encode(electra, x, visibility_of(tokens, context), sizes, context);
 }
 
 // Each network draws its own dropout bits, also when both are one encoder.

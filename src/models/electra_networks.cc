@@ -17,8 +17,8 @@ Body build_body(const Scope& root, const ElectraConfig& config, const TokenInput
   const EncoderConfig sizes = encoder_config(config);
   const EmbeddingTables tables = embedding_tables(electra / "embeddings", sizes);
   const Value x = embed(tables, inputs, electra / "embeddings", sizes, context);
-  const Value mask = attention_mask_of(inputs, context);
-  return {tables.word, mask, encode(electra, x, mask, sizes, context)};
+  return {tables.word, attention_mask_of(inputs, context),
+          encode(electra, x, visibility_of(inputs, context), sizes, context)};
 }
 
 }  // namespace

@@ -40,14 +40,15 @@ Value add_branch(const Scope& scope, Value x, Value h, const Gpt2Config& config,
 // queries see, [B, T, H].
 using Attend = std::function<Value(const Scope&, Value q, Value k, Value v)>;
 
-Attend causal_attention(Value attention_mask, const Gpt2Config& config,
+Attend causal_attention(const Visibility& visibility, const Gpt2Config& config,
                         const ForwardContext& context) {
   return [=](const Scope& scope, Value q, Value k, Value v) {
-    return attention(q, k, v, attention_mask, context.key,
+    return attention(q, k, v, visibility.mask, context.key,
                      {.num_heads = config.n_head,
                       .dropout_rate = context.rate(config.attn_pdrop),
                       .site = scope.site("attn_dropout"),
-                      .causal = true});
+                      .causal = true,
+                      .by_document = visibility.by_document});
   };
 }
 
@@ -113,16 +114,23 @@ Value next_in_row(Value x) {
   return pad(slice(x, {0, 1}, {b, t}), {0, 0}, {0, 1});
 }
 
+// 1 where the next token is of the same document.
+Value goes_on(Value document_ids) {
+  return convert(compare(document_ids, next_in_row(document_ids), Direction::kEqual), DType::kF32);
+}
+
 TaskOutputs next_token_task(Value hidden, Value table, Value attention_mask,
                             const ModelInputs& inputs, const ForwardContext& context) {
   const Shape rows{hidden.dim(0)};
   const Value real = convert(attention_mask, DType::kF32);
   const Value askable = mul(is_labelled(inputs.labels), real);
-  return predict_classes(
-      hidden, table, {},
-      {reshape(next_in_row(inputs.labels), rows), reshape(mul(next_in_row(askable), real), rows),
-       inputs.label_total, inputs.label_smoothing},
-      context);
+  Value asked = mul(next_in_row(askable), real);
+  const Value documents = inputs.tokens.document_ids;
+  if (documents.valid()) asked = mul(asked, goes_on(documents));
+  return predict_classes(hidden, table, {},
+                         {reshape(next_in_row(inputs.labels), rows), reshape(asked, rows),
+                          inputs.label_total, inputs.label_smoothing},
+                         context);
 }
 
 Value word_table(const Scope& transformer, const Gpt2Config& config) {
@@ -160,8 +168,9 @@ ModelOutputs build_gpt2_lm(ParameterTree& tree, const Gpt2Config& config, const 
   const Scope root(tree), transformer = root / "transformer";
   const Value words = word_table(transformer, config);
   const Value mask = attention_mask_of(inputs.tokens, context);
-  const Value x = run_blocks(transformer, words, inputs.tokens,
-                             causal_attention(mask, config, context), config, context);
+  const Value x = run_blocks(
+      transformer, words, inputs.tokens,
+      causal_attention(visibility_of(inputs.tokens, context), config, context), config, context);
   ModelOutputs out;
   out.hidden = normalised(transformer / "ln_f", x, config);
   const Value table = head_table(root, words, config);

@@ -3,8 +3,8 @@
 //
 // Parameters come up under Hugging Face's names ("transformer.h.0.attn.c_attn.weight"), weights of
 // products as [in, out], and the tied head as an alias. Position t predicts the label of t + 1; the
-// loss is a mean over the pairs in which both tokens are real and the label is one, so that padding
-// on either side changes nothing.
+// loss is a mean over the pairs in which both tokens are real, of one document, and the label is
+// one, so that padding on either side changes nothing.
 #pragma once
 
 #include "models/gpt2_config.h"

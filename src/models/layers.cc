@@ -18,26 +18,27 @@ Value add_and_norm(const Scope& scope, Value x, Value h, const EncoderConfig& co
                               .site = scope.site("dropout")});
 }
 
-Value self_attention(const Scope& scope, Value x, Value attention_mask, const EncoderConfig& config,
-                     const ForwardContext& context) {
+Value self_attention(const Scope& scope, Value x, const Visibility& visibility,
+                     const EncoderConfig& config, const ForwardContext& context) {
   const Shape batched{context.batch_size, context.seq_length, config.hidden_size};
   const Scope self = scope / "self";
   const auto project = [&](std::string_view name) {
     return reshape(dense(self / name, x, config.hidden_size, config), batched);
   };
   const Value q = project("query"), k = project("key"), v = project("value");
-  const Value mixed = attention(q, k, v, attention_mask, context.key,
+  const Value mixed = attention(q, k, v, visibility.mask, context.key,
                                 {.num_heads = config.num_attention_heads,
                                  .dropout_rate = context.rate(config.attention_probs_dropout_prob),
-                                 .site = self.site("dropout")});
+                                 .site = self.site("dropout"),
+                                 .by_document = visibility.by_document});
   const Scope output = scope / "output";
   const Value h = dense(output / "dense", reshape(mixed, x.shape()), config.hidden_size, config);
   return add_and_norm(output, x, h, config, context);
 }
 
-Value encoder_layer(const Scope& scope, Value x, Value attention_mask, const EncoderConfig& config,
-                    const ForwardContext& context) {
-  const Value y = self_attention(scope / "attention", x, attention_mask, config, context);
+Value encoder_layer(const Scope& scope, Value x, const Visibility& visibility,
+                    const EncoderConfig& config, const ForwardContext& context) {
+  const Value y = self_attention(scope / "attention", x, visibility, config, context);
   const LinearParameters inner =
       linear_parameters(scope / "intermediate" / "dense", config.hidden_size,
                         config.intermediate_size, config.weights);
@@ -45,6 +46,25 @@ Value encoder_layer(const Scope& scope, Value x, Value attention_mask, const Enc
   const Scope output = scope / "output";
   return add_and_norm(output, y, dense(output / "dense", h, config.hidden_size, config), config,
                       context);
+}
+
+// x[.., t - distance], and 0 before the first.
+Value moved_right(Value x, int64_t distance) {
+  const int64_t b = x.dim(0), t = x.dim(1);
+  return pad(slice(x, {0, 0}, {b, t - distance}), {0, distance}, {0, 0});
+}
+
+// 0, 1, 2, .. in every stretch of one number [B, T]: the distance to where it begins, the largest
+// beginning so far (in log2 T steps).
+Value positions_in_documents(Value document_ids) {
+  const Value place = iota(document_ids.graph(), DType::kI32, document_ids.shape(), 1);
+  const Value goes_on =
+      compare(document_ids, moved_right(document_ids, std::min<int64_t>(1, document_ids.dim(1))),
+              Direction::kEqual);
+  Value begin = select(goes_on, constant_like(place, 0), place);
+  for (int64_t distance = 1; distance < document_ids.dim(1); distance *= 2)
+    begin = maximum(begin, moved_right(begin, distance));
+  return sub(place, begin);
 }
 
 constexpr const char* kTableNames[] = {"word_embeddings.weight", "position_embeddings.weight",
@@ -85,7 +105,18 @@ void alias_embedding_tables(const Scope& scope, const Scope& of) {
 
 Value attention_mask_of(const TokenInputs& inputs, const ForwardContext& context) {
   if (inputs.attention_mask.valid()) return inputs.attention_mask;
+  const Value documents = inputs.document_ids;
+  if (documents.valid()) {
+    return convert(compare(documents, constant_like(documents, 0), Direction::kNotEqual),
+                   DType::kI32);
+  }
   return constant(inputs.input_ids.graph(), 1, DType::kI32, context.tokens());
+}
+
+Visibility visibility_of(const TokenInputs& inputs, const ForwardContext& context) {
+  if (!inputs.document_ids.valid()) return {attention_mask_of(inputs, context), false};
+  if (!inputs.attention_mask.valid()) return {inputs.document_ids, true};
+  return {mul(inputs.document_ids, inputs.attention_mask), true};  // padding is document 0
 }
 
 Value positions_of(Value table, const TokenInputs& inputs, std::string_view limit_name,
@@ -95,6 +126,8 @@ Value positions_of(Value table, const TokenInputs& inputs, std::string_view limi
                                  limit_name, table.dim(0)));
   }
   if (inputs.position_ids.valid()) return gather_rows(table, inputs.position_ids);
+  if (inputs.document_ids.valid())
+    return gather_rows(table, positions_in_documents(inputs.document_ids));
   return slice(table, {0, 0}, {context.seq_length, table.dim(1)});
 }
 
@@ -111,7 +144,7 @@ Value embed(const EmbeddingTables& tables, const TokenInputs& inputs, const Scop
   return dropout(y, context.key, context.rate(config.hidden_dropout_prob), scope.site("dropout"));
 }
 
-Value encode(const Scope& scope, Value x, Value attention_mask, const EncoderConfig& config,
+Value encode(const Scope& scope, Value x, const Visibility& visibility, const EncoderConfig& config,
              const ForwardContext& context) {
   if (config.embedding_size != config.hidden_size) {
     const LinearParameters project =
@@ -120,7 +153,7 @@ Value encode(const Scope& scope, Value x, Value attention_mask, const EncoderCon
     x = linear(x, project.weight, project.bias);
   }
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    x = encoder_layer(scope / "encoder" / "layer" / i, x, attention_mask, config, context);
+    x = encoder_layer(scope / "encoder" / "layer" / i, x, visibility, config, context);
   }
   return x;
 }

@@ -26,7 +26,10 @@ struct TokenInputs {
   Value input_ids;
   Value attention_mask;  // 1 for a token, 0 for padding; invalid: no padding
   Value token_type_ids;  // invalid: all 0
-  Value position_ids;    // invalid: 0, 1, 2, ..
+  // Rows that hold several documents (packing): their numbers, 0 for padding. A document stands
+  // together, and none sees another. Invalid: a row is one.
+  Value document_ids;
+  Value position_ids;  // invalid: 0, 1, 2, .. in every document
 };
 
 // The sizes of an encoder, whatever family it belongs to.
@@ -63,8 +66,14 @@ EmbeddingTables embedding_tables(const Scope& scope, const EncoderConfig& config
 // Notes that the tables at `scope` are those at `of` (two networks sharing them).
 void alias_embedding_tables(const Scope& scope, const Scope& of);
 
-// The mask as given, or of no padding: i32 [B, T].
+// The mask as given, or as the documents say, or of no padding: i32 [B, T].
 Value attention_mask_of(const TokenInputs& inputs, const ForwardContext& context);
+// What tells attention which tokens see each other, i32 [B, T]: the mask, or by document numbers.
+struct Visibility {
+  Value mask;
+  bool by_document = false;
+};
+Visibility visibility_of(const TokenInputs& inputs, const ForwardContext& context);
 // Rows of a position table [P, E] for every token: [T, E] or, with position ids, [B, T, E]. Throws
 // GraphError when T is more than P (`limit_name` in the message).
 Value positions_of(Value table, const TokenInputs& inputs, std::string_view limit_name,
@@ -75,8 +84,7 @@ Value embed(const EmbeddingTables& tables, const TokenInputs& inputs, const Scop
             const EncoderConfig& config, const ForwardContext& context);
 
 // embeddings_project (only where E differs from H) and all layers: [B T, E] -> [B T, H].
-// attention_mask i32 [B, T].
-Value encode(const Scope& scope, Value x, Value attention_mask, const EncoderConfig& config,
+Value encode(const Scope& scope, Value x, const Visibility& visibility, const EncoderConfig& config,
              const ForwardContext& context);
 
 // The state of each sequence's first token ([CLS]): [B T, H] -> [B, H].

@@ -27,6 +27,7 @@ void check_attention(const InferContext& c) {
   c.require(rate >= 0 && rate < 1, "the dropout rate must be in [0, 1)");
   require_site(c);
   (void)c.attrs.get_bool("causal");
+  (void)c.attrs.get_bool("by_document");
 }
 
 kernels::AttentionShape attention_shape(const Type& q, const Attrs& attrs) {
@@ -37,7 +38,8 @@ kernels::AttentionShape attention_shape(const Type& q, const Attrs& attrs) {
           .head_size = width / heads,
           .qkv_stride = width,
           .context_stride = width,
-          .causal = attrs.get_bool("causal")};
+          .causal = attrs.get_bool("causal"),
+          .by_document = attrs.get_bool("by_document")};
 }
 
 Value split_heads(Value x, int64_t heads) {
@@ -71,6 +73,23 @@ Value causal_bias(Graph& graph, int64_t t) {
                 constant(graph, 0, DType::kF32, {t, t}));
 }
 
+// What the padding mask [B, T], or documents, add to the scores: [B, 1, 1, T], [B, 1, T, T].
+Value mask_bias(Value mask, bool by_document) {
+  Graph& graph = mask.graph();
+  const int64_t b = mask.dim(0), t = mask.dim(1);
+  if (!by_document) {
+    const Value masked = sub(constant(graph, 1, DType::kF32, {b, t}), convert(mask, DType::kF32));
+    return reshape(mul(masked, constant_like(masked, -10000)), {b, 1, 1, t});
+  }
+  const Shape pairs{b, 1, t, t};
+  const Value hidden =
+      compare(broadcast_to(reshape(mask, {b, 1, t, 1}), pairs),
+              broadcast_to(reshape(mask, {b, 1, 1, t}), pairs), Direction::kNotEqual);
+  return select(hidden,
+                constant(graph, -std::numeric_limits<double>::infinity(), DType::kF32, pairs),
+                constant(graph, 0, DType::kF32, pairs));
+}
+
 std::vector<Type> infer(const InferContext& c) {
   c.require_count(5);
   check_attention(c);
@@ -97,14 +116,20 @@ Cost cost(const Node& node, std::span<const Type* const> types) {
 }
 
 std::vector<Sample> samples() {
-  const auto call = [](int64_t b, int64_t t, int64_t h, int64_t heads, double rate, bool causal) {
+  const auto call = [](int64_t b, int64_t t, int64_t h, int64_t heads, double rate, bool causal,
+                       bool by_document) {
     const Type x{DType::kF32, {b, t, h}};
-    return Sample{
-        .inputs = {x, x, x, {DType::kI32, {b, t}}, {DType::kU32, {2}}},
-        .attrs = {{"num_heads", heads}, {"rate", rate}, {"site", int64_t{5}}, {"causal", causal}},
-        .index_bound = 2};
+    return Sample{.inputs = {x, x, x, {DType::kI32, {b, t}}, {DType::kU32, {2}}},
+                  .attrs = {{"num_heads", heads},
+                            {"rate", rate},
+                            {"site", int64_t{5}},
+                            {"causal", causal},
+                            {"by_document", by_document}},
+                  .index_bound = by_document ? 3 : 2};
   };
-  return {call(2, 5, 8, 2, 0.0, false), call(2, 4, 6, 1, 0.2, false), call(1, 6, 8, 2, 0.1, true)};
+  return {call(2, 5, 8, 2, 0.0, false, false), call(2, 4, 6, 1, 0.2, false, false),
+          call(1, 6, 8, 2, 0.1, true, false), call(2, 6, 8, 2, 0.1, false, true),
+          call(1, 7, 6, 1, 0.0, true, true)};
 }
 
 void cpu(const KernelContext& c) {
@@ -125,13 +150,10 @@ std::vector<Value> attention_in_primitives(Graph& graph, const std::vector<Value
   const int64_t heads = attrs.get_int("num_heads");
   const Value q = split_heads(inputs[0], heads), k = split_heads(inputs[1], heads),
               v = split_heads(inputs[2], heads);
-  const int64_t b = q.dim(0), t = q.dim(2), d = q.dim(3);
   Value scores = dot(q, k, false, true);  // [B, N, T, T]
-  scores = mul(scores, constant_like(scores, 1 / std::sqrt(static_cast<double>(d))));
-  const Value masked =
-      sub(constant(graph, 1, DType::kF32, {b, t}), convert(inputs[3], DType::kF32));
-  scores = add(scores, reshape(mul(masked, constant_like(masked, -10000)), {b, 1, 1, t}));
-  if (attrs.get_bool("causal")) scores = add(scores, causal_bias(graph, t));
+  scores = mul(scores, constant_like(scores, 1 / std::sqrt(static_cast<double>(q.dim(3)))));
+  scores = add(scores, mask_bias(inputs[3], attrs.get_bool("by_document")));
+  if (attrs.get_bool("causal")) scores = add(scores, causal_bias(graph, q.dim(2)));
   const SoftmaxParts softmax = softmax_in_primitives(scores);
   const Value probabilities =
       dropout(softmax.probabilities, inputs[4], attrs.get_double("rate"), attrs.get_int("site"));
@@ -153,7 +175,8 @@ Value attention(Value q, Value k, Value v, Value attention_mask, Value key,
                         {{"num_heads", options.num_heads},
                          {"rate", options.dropout_rate},
                          {"site", options.site},
-                         {"causal", options.causal}})[0];
+                         {"causal", options.causal},
+                         {"by_document", options.by_document}})[0];
 }
 
 }  // namespace headwater

@@ -125,10 +125,12 @@ struct AttentionOptions {
   double dropout_rate = 0;  // on the probabilities
   int64_t site = 0;
   bool causal = false;
+  bool by_document = false;
 };
 // Multi-head attention (Vaswani et al. 2017): q, k, v [B, T, H], attention_mask i32 [B, T] (1 real,
 // 0 padding: adds -10000 to the scores of a key, as google's BERT and ELECTRA), key u32[2] ->
-// context [B, T, H].
+// context [B, T, H]. By document, the mask holds a number of each token's document, and a token
+// sees those of the same number only.
 Value attention(Value q, Value k, Value v, Value attention_mask, Value key,
                 const AttentionOptions& options);
 // The same for T further tokens of sequences whose keys and values are kept: q [B, T, H], k, v

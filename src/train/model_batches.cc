@@ -102,6 +102,7 @@ Result<ModelBatch> ModelBatchMaker::make(const Batch& batch) const {
   add_mask(batch, made);
   made.token_type_ids = ints_of(batch, parts_.token_type_ids);
   made.position_ids = ints_of(batch, parts_.position_ids);
+  made.document_ids = ints_of(batch, parts_.document_ids);
   HW_RETURN_IF_ERROR(add_labels(batch, made));
   made.next_sentence_labels = ints_of(batch, parts_.sentence_label);
   for (size_t row = static_cast<size_t>(batch.real_rows); row < made.next_sentence_labels.size();
@@ -195,12 +196,15 @@ std::vector<std::span<const int32_t>> documents_of(const ModelBatch& batch) {
   const auto real = [&](size_t i) {
     return batch.attention_mask.empty() || batch.attention_mask[i] == 1;
   };
+  const auto together = [&](size_t a, size_t b) {
+    return batch.document_ids.empty() || batch.document_ids[a] == batch.document_ids[b];
+  };
   for (size_t row = 0; row < batch.input_ids.size(); row += t) {
     for (size_t begin = row; begin < row + t;) {
       size_t end = begin;
-      while (end < row + t && real(end)) ++end;
+      while (end < row + t && real(end) && together(begin, end)) ++end;
       if (end > begin) documents.push_back(std::span(batch.input_ids).subspan(begin, end - begin));
-      begin = end + 1;
+      begin = std::max(end, begin + 1);
     }
   }
   return documents;

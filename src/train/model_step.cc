@@ -50,6 +50,7 @@ ModelInputs add_inputs(const ModelStepOptions& options, const ModelBatchShape& s
   if (shape.attention_mask) in.tokens.attention_mask = graph.input("attention_mask", tokens);
   if (shape.token_type_ids) in.tokens.token_type_ids = graph.input("token_type_ids", tokens);
   if (shape.position_ids) in.tokens.position_ids = graph.input("position_ids", tokens);
+  if (shape.document_ids) in.tokens.document_ids = graph.input("document_ids", tokens);
   const Type labels = label_type(options, shape);
   in.labels = shape.labels ? graph.input("labels", labels) : in.tokens.input_ids;
   if (shape.label_positions > 0) in.label_positions = graph.input("label_positions", labels);

@@ -31,7 +31,7 @@ bool predicts_sentences(Objective objective);  // mlm+nsp, mlm+sop
 struct ModelBatchShape {
   int64_t batch_size = 0, seq_length = 0;
   int64_t label_positions = 0;  // N: labels of N positions per row; 0: labels of every token
-  bool attention_mask = false, token_type_ids = false, position_ids = false;
+  bool attention_mask = false, token_type_ids = false, position_ids = false, document_ids = false;
   bool labels = true;  // clm: false where the tokens themselves are the labels
   friend bool operator==(const ModelBatchShape&, const ModelBatchShape&) = default;
 };
@@ -44,7 +44,8 @@ struct ModelStepOptions {
   std::vector<std::string> frozen;
 };
 
-// Fed: input_ids and, as the shape says, attention_mask, token_type_ids, position_ids i32 [B, T];
+// Fed: input_ids and, as the shape says, attention_mask, token_type_ids, position_ids, document_ids
+// i32 [B, T];
 // labels as ModelInputs has them, label_positions i32 [B, N]; of sentence objectives
 // next_sentence_label i32 [B]; key u32 [2]; with `given_totals` label_total and (sentence
 // objectives) next_sentence_total f32 [], which replace the counts of this batch's labels.

@@ -29,6 +29,24 @@ Result<> check_size(int64_t found, std::string_view name, int64_t size, bool may
   return fail(Code::kInvalidArgument, "{} has {} values, not {}", name, found, size);
 }
 
+// Documents of a row rise, each in one stretch; 0 may stand between and behind them.
+Result<> check_documents(const std::vector<int32_t>& documents, int64_t seq_length) {
+  int32_t latest = 0;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    if (i % static_cast<size_t>(seq_length) == 0) latest = 0;
+    const bool goes_on = documents[i] == 0 || documents[i] > latest ||
+                         (documents[i] == latest && documents[i - 1] == latest);
+    if (!goes_on) {
+      return fail(Code::kOutOfRange,
+                  "document_ids has {} at {}: the documents of a row are numbered 1, 2, .., each "
+                  "in one piece, padding is 0",
+                  documents[i], i);
+    }
+    latest = std::max(latest, documents[i]);
+  }
+  return {};
+}
+
 int64_t type_vocab_size(const ModelConfig& config) {
   if (const auto* bert = std::get_if<BertConfig>(&config)) return bert->type_vocab_size;
   if (const auto* electra = std::get_if<ElectraConfig>(&config)) return electra->type_vocab_size;
@@ -51,8 +69,8 @@ Result<ModelMetrics::Sums> fetch_sums(const Program& program, const std::string&
 bool ModelStepResult::finite() const { return std::isfinite(loss) && std::isfinite(grad_norm); }
 
 int64_t ModelBatch::tokens() const {
-  if (attention_mask.empty()) return count_of(input_ids);
-  return static_cast<int64_t>(std::ranges::count(attention_mask, 1));
+  if (!attention_mask.empty()) return static_cast<int64_t>(std::ranges::count(attention_mask, 1));
+  return count_of(input_ids) - static_cast<int64_t>(std::ranges::count(document_ids, 0));
 }
 
 void ModelMetrics::add(const Sums& sums, WeightedMean& loss, WeightedMean& accuracy) {
@@ -135,6 +153,7 @@ ModelBatchShape ModelTask::shape(const ModelBatch& batch) const {
           .attention_mask = !batch.attention_mask.empty(),
           .token_type_ids = !batch.token_type_ids.empty(),
           .position_ids = !batch.position_ids.empty(),
+          .document_ids = !batch.document_ids.empty(),
           .labels = has_label_values() || !batch.labels.empty()};
 }
 
@@ -149,12 +168,18 @@ Result<> ModelTask::check_sizes(const ModelBatch& batch) const {
   HW_RETURN_IF_ERROR(check_size(count_of(batch.input_ids), "input_ids", b * t, false));
   for (const auto& [name, values] : {std::pair("attention_mask", &batch.attention_mask),
                                      std::pair("token_type_ids", &batch.token_type_ids),
-                                     std::pair("position_ids", &batch.position_ids)}) {
+                                     std::pair("position_ids", &batch.position_ids),
+                                     std::pair("document_ids", &batch.document_ids)}) {
     HW_RETURN_IF_ERROR(check_size(count_of(*values), name, b * t, true));
   }
   const bool sentences = predicts_sentences(options_.model.objective);
   HW_RETURN_IF_ERROR(check_size(count_of(batch.next_sentence_labels), "next_sentence_labels",
                                 sentences ? b : 0, false));
+  if (!batch.document_ids.empty() &&
+      (sentences || options_.model.objective == Objective::kClassification)) {
+    return fail(Code::kInvalidArgument, "{} predicts one thing per row: it may not hold documents",
+                objective_name(options_.model.objective));
+  }
   const bool positions = !batch.label_positions.empty();
   if (positions &&
       (options_.model.objective == Objective::kClm || options_.model.objective == Objective::kRtd ||
@@ -196,6 +221,7 @@ Result<> ModelTask::check(const ModelBatch& batch) const {
       check_range(batch.token_type_ids, "token_type_ids", 0, type_vocab_size(model.config)));
   HW_RETURN_IF_ERROR(check_range(batch.position_ids, "position_ids", 0, model.max_positions()));
   HW_RETURN_IF_ERROR(check_range(batch.label_positions, "label_positions", 0, batch.seq_length));
+  HW_RETURN_IF_ERROR(check_documents(batch.document_ids, batch.seq_length));
   return check_labels(batch);
 }
 
@@ -219,6 +245,7 @@ Result<> ModelTask::feed(Program& program, const ModelBatch& batch) const {
   HW_RETURN_IF_ERROR(feed_ints("attention_mask", batch.attention_mask, tokens));
   HW_RETURN_IF_ERROR(feed_ints("token_type_ids", batch.token_type_ids, tokens));
   HW_RETURN_IF_ERROR(feed_ints("position_ids", batch.position_ids, tokens));
+  HW_RETURN_IF_ERROR(feed_ints("document_ids", batch.document_ids, tokens));
   HW_RETURN_IF_ERROR(feed_ints("next_sentence_label", batch.next_sentence_labels, {b}));
   if (has_label_values()) {
     const Shape values{b, options_.model.model.classifier.num_labels};
@@ -234,8 +261,12 @@ Result<> ModelTask::feed(Program& program, const ModelBatch& batch) const {
 // The same rows that the graph counts.
 int64_t ModelTask::label_count(const ModelBatch& batch) const {
   const int64_t b = batch.batch_size, t = batch.seq_length;
+  const auto document = [&](int64_t i) {
+    return batch.document_ids.empty() ? 1 : batch.document_ids[static_cast<size_t>(i)];
+  };
   const auto real = [&](int64_t i) {
-    return batch.attention_mask.empty() || batch.attention_mask[static_cast<size_t>(i)] == 1;
+    return batch.attention_mask.empty() ? document(i) != 0
+                                        : batch.attention_mask[static_cast<size_t>(i)] == 1;
   };
   const auto labelled = [&](int64_t i) {
     return batch.labels.empty() || batch.labels[static_cast<size_t>(i)] >= 0;
@@ -252,7 +283,8 @@ int64_t ModelTask::label_count(const ModelBatch& batch) const {
     }
   } else if (options_.model.objective == Objective::kClm) {
     for (int64_t i = 0; i < b * t; ++i) {
-      if (i % t > 0 && real(i - 1) && real(i) && labelled(i)) ++count;
+      const bool follows = i % t > 0 && document(i - 1) == document(i);
+      if (follows && real(i - 1) && real(i) && labelled(i)) ++count;
     }
   } else {
     for (int64_t i = 0; i < labels; ++i) {

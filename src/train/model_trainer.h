@@ -23,8 +23,9 @@ struct ModelTrainerOptions {
 struct ModelBatch {
   int64_t step = 0;  // the batch's number
   int64_t batch_size = 0, seq_length = 0;
-  std::vector<int32_t> input_ids;  // [B, T], as the three below
+  std::vector<int32_t> input_ids;  // [B, T], as the four below
   std::vector<int32_t> attention_mask, token_type_ids, position_ids;
+  std::vector<int32_t> document_ids;  // rows of several documents: 1, 2, .. in a row, 0 on padding
   // [B, T], with label_positions [B, N], of single-label classifiers [B]; under 0 where nothing is
   // asked. clm: empty, where the tokens themselves are the labels.
   std::vector<int32_t> labels;

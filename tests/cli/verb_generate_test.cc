@@ -40,11 +40,26 @@ class VerbGenerate : public testing::Test {
   void train() const {
     const std::string tests = HW_TESTS_DIR;
     ASSERT_TRUE(write_file_atomic(local_files(), in("gpt2.json"), kConfig));
-    output_of({"train", "--model", in("gpt2.json"), "--tokenizer",
-               tests + "/golden/bpe/tokenizer.json", "--dataset", "txt", "--records",
-               tests + "/../examples/korean-colloquial.txt", "--truncate", "--pad-to", "32",
-               "--output-dir", in("run"), "--batch-size", "16", "--max-steps", "150",
-               "--learning-rate", "5e-3"});
+    output_of({"train",
+               "--model",
+               in("gpt2.json"),
+               "--tokenizer",
+               tests + "/golden/bpe/tokenizer.json",
+               "--dataset",
+               "txt",
+               "--records",
+               tests + "/../examples/korean-colloquial.txt",
+               "--truncate",
+               "--pad-to",
+               "32",
+               "--output-dir",
+               in("run"),
+               "--batch-size",
+               "16",
+               "--max-steps",
+               "150",
+               "--learning-rate",
+               "5e-3"});
     output_of({"export", "--checkpoint", in("run"), "--output-dir", in("model")});
   }
 
@@ -61,10 +76,10 @@ TEST_F(VerbGenerate, TokensOfATrainedModelAreThoseOfTransformers) {
         output_of({"generate", "--model", in("model"), "--format", "jsonl", "--max-new-tokens",
                    "60", "--repetition-penalty", penalty, "오늘은", "정말", "ㅋㅋ 그래서", "?"});
     ASSERT_TRUE(write_file_atomic(local_files(), in("out.jsonl"), lines));
-    EXPECT_EQ(output_of({"generate", "--model", in("run"), "--format", "jsonl", "--max-new-tokens",
-                         "60", "--repetition-penalty", penalty, "오늘은", "정말", "ㅋㅋ 그래서",
-                         "?"}),
-              lines)
+    EXPECT_EQ(
+        output_of({"generate", "--model", in("run"), "--format", "jsonl", "--max-new-tokens", "60",
+                   "--repetition-penalty", penalty, "오늘은", "정말", "ㅋㅋ 그래서", "?"}),
+        lines)
         << "the run's checkpoint and its export differ";
     const auto [code, output] =
         run_command(python() + " " + quoted(HW_TESTS_DIR "/compat/generate_check.py") + " " +

@@ -77,7 +77,8 @@ TEST_F(Text, StartAndStopTokens) {
   const auto stops = [&] { return open()->stop_tokens; };
   EXPECT_EQ(stops(), std::vector<int32_t>{900});
   EXPECT_EQ(open()->start_token, 900);
-  fs_.put("model/generation_config.json", R"({"eos_token_id": [5, 7, "x", -1], "bos_token_id": 3})");
+  fs_.put("model/generation_config.json",
+          R"({"eos_token_id": [5, 7, "x", -1], "bos_token_id": 3})");
   EXPECT_EQ(stops(), (std::vector<int32_t>{5, 7}));
   EXPECT_EQ(open()->start_token, 3);
   // Without it config.json says, and at last the tokenizer.

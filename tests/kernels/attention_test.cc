@@ -15,8 +15,8 @@ struct Problem {
   std::vector<int32_t> mask;
 
   Problem(int64_t batch, int64_t time, int64_t heads, int64_t size, float rate, bool with_mask,
-          bool causal = false, int64_t parts = 1)
-      : shape{batch, time, heads, size, parts * heads * size, heads * size, causal},
+          bool causal = false, int64_t parts = 1, bool by_document = false)
+      : shape{batch, time, heads, size, parts * heads * size, heads * size, causal, by_document},
         dropout{Key::from_seed(11), rate, 123456},
         masked(with_mask) {
     const int64_t n = batch * time * heads * size;
@@ -24,12 +24,29 @@ struct Problem {
     k = random_floats(n * parts, 2, -2.0f, 2.0f);
     v = random_floats(n * parts, 3);
     d_context = random_floats(n, 4);
+    if (by_document) return;
     for (int64_t i = 0; i < batch * time; ++i)
       // Sequence b keeps its first time - b keys and loses every fifth; the last one loses all.
       mask.push_back(i / time + i % time < time && i % 5 != 4 &&
                      (batch == 1 || i / time != batch - 1));
   }
-  const int32_t* key_mask() const { return masked ? mask.data() : nullptr; }
+  // Documents of these lengths in every sequence, as far as they go; 0 behind them.
+  static Problem packed(int64_t time, std::vector<int64_t> lengths, bool causal, float rate = 0) {
+    Problem p(2, time, 2, 16, rate, false, causal, 1, true);
+    for (int64_t b = 0; b < 2; ++b) {
+      const size_t end = p.mask.size() + static_cast<size_t>(time);
+      int32_t document = 0;
+      for (const int64_t length : lengths) {
+        ++document;
+        for (int64_t i = 0; i < length && p.mask.size() < end; ++i) p.mask.push_back(document);
+      }
+      p.mask.resize(end, 0);
+      std::ranges::rotate(lengths, lengths.begin() + 1);
+    }
+    return p;
+  }
+
+  const int32_t* key_mask() const { return masked || shape.by_document ? mask.data() : nullptr; }
 };
 
 struct Reference {
@@ -59,7 +76,10 @@ class PlainHead {
     const float u = p_.dropout.key.uniform(p_.dropout.offset + static_cast<uint64_t>(index));
     return u < p_.dropout.keep_prob() ? 1.0 / double{p_.dropout.keep_prob()} : 0.0;
   }
-  bool hidden(int64_t i, int64_t j) const { return p_.shape.causal && j > i; }
+  bool hidden(int64_t i, int64_t j) const {
+    const auto document = [&](int64_t t) { return p_.mask[static_cast<size_t>(b_ * t_ + t)]; };
+    return (p_.shape.causal && j > i) || (p_.shape.by_document && document(i) != document(j));
+  }
 
   void run_query(int64_t i) {
     const double scale = 1.0 / std::sqrt(static_cast<double>(d_));
@@ -169,6 +189,25 @@ TEST(Attention, Causal) {
   check({2, 16, 2, 8, 0.0f, false, true});
   check({1, 100, 2, 64, 0.1f, false, true});
   check({1, 130, 1, 20, 0.1f, true, true});
+}
+
+TEST(Attention, PackedDocuments) {
+  for (const bool causal : {false, true}) {
+    check(Problem::packed(16, {5, 3, 8}, causal));
+    check(Problem::packed(20, {1, 2, 4}, causal));
+    check(Problem::packed(130, {60, 1, 40}, causal, 0.1f));
+    check(Problem::packed(200, {30, 70, 20, 50}, causal, 0.1f));
+    check(Problem::packed(40, {100}, causal));
+  }
+}
+
+// Numbers in any order: what is looked at is wider then, what comes out is right.
+TEST(Attention, DocumentsThatDoNotStandTogether) {
+  for (const bool causal : {false, true}) {
+    Problem p(2, 70, 2, 8, 0.1f, false, causal, 1, true);
+    p.mask = random_ints(140, 5, 4);
+    check(p);
+  }
 }
 
 TEST(Attention, ViewsOfOneProjection) { check({2, 40, 2, 16, 0.1f, true, false, 3}); }

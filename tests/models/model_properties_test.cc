@@ -147,6 +147,82 @@ TEST_P(EveryModel, PaddingChangesNothing) {
   }
 }
 
+// Documents of some lengths, each in a row of its own, or one behind the other.
+struct Packing {
+  std::vector<int64_t> lengths;
+  bool apart;
+  int64_t rows() const { return apart ? static_cast<int64_t>(lengths.size()) : 1; }
+};
+constexpr int64_t kPackedWidth = 16;
+
+Batch pack(const Model& model, const Packing& packing, std::vector<int32_t>& documents) {
+  const bool discriminator = model.architecture == Architecture::kElectraForPreTraining;
+  const auto size = static_cast<size_t>(packing.rows() * kPackedWidth);
+  Batch batch{kPackedWidth, {}, {}, {}, {}, {}};
+  for (auto* values : {&batch.ids, &batch.mask, &batch.types, &batch.positions, &documents})
+    values->assign(size, 0);
+  batch.labels.assign(size, discriminator ? 1 : 3);  // what is no document does not count
+  size_t next = 0;
+  for (size_t d = 0; d < packing.lengths.size(); ++d) {
+    if (packing.apart) next = d * static_cast<size_t>(kPackedWidth);
+    for (int32_t i = 0; i < packing.lengths[d]; ++i, ++next) {
+      const auto id = static_cast<int32_t>(1 + (d * 11 + static_cast<size_t>(i) * 5) % 28);
+      batch.ids[next] = id;
+      batch.mask[next] = 1;
+      batch.types[next] = i > 1 ? 1 : 0;
+      batch.positions[next] = i;
+      documents[next] = static_cast<int32_t>(d + 1);
+      batch.labels[next] = discriminator ? i & 1 : (i % 3 != 1 ? id : -100);
+    }
+  }
+  return batch;
+}
+
+std::unique_ptr<ModelRun> run_packed(const Model& model, const Packing& packing, bool positions,
+                                     bool mask) {
+  FedInputs fed;
+  fed.attention_mask = mask || packing.apart;
+  fed.token_type_ids = true;
+  fed.position_ids = positions;
+  fed.document_ids = !packing.apart;
+  std::vector<int32_t> documents;
+  const Batch batch = pack(model, packing, documents);
+  auto run = std::make_unique<ModelRun>(model, packing.rows(), kPackedWidth, fed);
+  run->set_random();
+  feed_batch(*run, model, batch);
+  if (fed.document_ids) run->feed("document_ids", documents);
+  run->run();
+  return run;
+}
+
+// Each in its row or all in one, with documents or the mask saying what is padding, with positions
+// given or not: the same loss, gradients and states.
+TEST_P(EveryModel, PackedDocumentsAreThemselves) {
+  if (is_classifier(GetParam()) || GetParam() == Architecture::kBertForPreTraining)
+    GTEST_SKIP() << "predicts one thing per row";
+  for (const std::vector<int64_t>& lengths :
+       {std::vector<int64_t>{5, 1, 7}, {16}, {3, 13}, {1, 1, 2}, {4, 4, 4, 4}}) {
+    const auto apart = run_packed(model_, {lengths, true}, false, true);
+    for (const auto& [positions, mask] :
+         {std::pair(false, false), std::pair(true, false), std::pair(false, true)}) {
+      const auto packed = run_packed(model_, {lengths, false}, positions, mask);
+      EXPECT_NEAR(packed->scalar("loss"), apart->scalar("loss"), 1e-6);
+      EXPECT_EQ(packed->scalar("accuracy"), apart->scalar("accuracy"));
+      expect_same_gradients(*packed, *apart);
+      const Tensor a = packed->fetch("hidden"), b = apart->fetch("hidden");
+      const int64_t width = a.shape()[1];
+      int64_t from = 0;
+      for (size_t d = 0; d < lengths.size(); from += lengths[d], ++d) {
+        for (int64_t i = 0; i < lengths[d] * width; ++i)
+          ASSERT_NEAR(a.as<float>()[static_cast<size_t>(from * width + i)],
+                      b.as<float>()[static_cast<size_t>(
+                          static_cast<int64_t>(d) * kPackedWidth * width + i)],
+                      2e-6);
+      }
+    }
+  }
+}
+
 // The derivative along a random direction of all parameters, numerically.
 TEST_P(EveryModel, GradientIsThatOfTheLoss) {
   ModelRun run(model_, kRows, 7, fed());

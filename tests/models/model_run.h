@@ -21,7 +21,7 @@ namespace headwater {
 
 // Which of a model's inputs are fed; the others are left out of the graph.
 struct FedInputs {
-  bool attention_mask = true, token_type_ids = false, position_ids = false;
+  bool attention_mask = true, token_type_ids = false, position_ids = false, document_ids = false;
   bool next_sentence_label = false, totals = false;
   int64_t label_positions = 0;  // N, or 0 for labels of every token
   bool training = false;        // dropout on, key fed
@@ -98,6 +98,7 @@ class ModelRun {
     if (fed.attention_mask) in.tokens.attention_mask = graph_.input("attention_mask", tokens);
     if (fed.token_type_ids) in.tokens.token_type_ids = graph_.input("token_type_ids", tokens);
     if (fed.position_ids) in.tokens.position_ids = graph_.input("position_ids", tokens);
+    if (fed.document_ids) in.tokens.document_ids = graph_.input("document_ids", tokens);
     in.labels = graph_.input("labels", label_type(batch, time, fed));
     if (fed.label_positions > 0)
       in.label_positions = graph_.input("label_positions", in.labels.type());

@@ -226,6 +226,50 @@ TEST(ModelStep, MorePaddingChangesNothing) {
   }
 }
 
+// The rows of 16, 11 and 7 tokens as two of 20: the first, and the others one behind the other.
+ModelBatch packed(const ModelBatch& batch) {
+  constexpr int64_t kWidth = 20;
+  const auto t = batch.seq_length;
+  ModelBatch result;
+  result.batch_size = 2;
+  result.seq_length = kWidth;
+  const auto place = [&](const std::vector<int32_t>& from, std::vector<int32_t>& to, int32_t fill) {
+    if (from.empty()) return;
+    to.assign(2 * kWidth, fill);
+    std::copy_n(from.begin(), 16, to.begin());
+    std::copy_n(from.begin() + t, 11, to.begin() + kWidth);
+    std::copy_n(from.begin() + 2 * t, 7, to.begin() + kWidth + 11);
+  };
+  place(batch.input_ids, result.input_ids, 7);
+  place(batch.token_type_ids, result.token_type_ids, 1);
+  place(batch.labels, result.labels, 1);  // not even labels of padding count
+  const auto rows = static_cast<size_t>(batch.batch_size);
+  std::vector<int32_t> documents(rows * static_cast<size_t>(t), 1);
+  std::fill(documents.begin() + 2 * t, documents.end(), 2);
+  place(documents, result.document_ids, 0);
+  return result;
+}
+
+TEST(ModelStep, PackedRowsAreTheirDocuments) {
+  for (const char* name : {"gpt2_lm", "bert_mlm", "electra_small_disc", "electra_small_gen"}) {
+    const Recorded recorded(name);
+    const ModelBatch row = packed(recorded.batch);
+    EXPECT_EQ(row.tokens(), 16 + 11 + 7);
+    const Gradients apart = gradients_on(recorded, recorded.batch),
+                    together = gradients_on(recorded, row);
+    EXPECT_NEAR(together.loss, apart.loss, 1e-5 * apart.loss) << name;
+    double norm = 0;
+    for (const auto& [parameter, g] : apart.by_name)
+      for (const float x : g.as<float>()) norm += double{x} * x;
+    norm = std::sqrt(norm);
+    for (const auto& [parameter, g] : apart.by_name) {
+      const auto found = together.by_name.at(parameter).as<float>();
+      for (size_t i = 0; i < found.size(); ++i)
+        ASSERT_NEAR(found[i], g.as<float>()[i], 2e-6 * norm) << name << " " << parameter;
+    }
+  }
+}
+
 ModelBatch row_of(const ModelBatch& batch, int64_t row, int64_t length) {
   ModelBatch part = batch;
   part.batch_size = 1;
@@ -235,10 +279,51 @@ ModelBatch row_of(const ModelBatch& batch, int64_t row, int64_t length) {
     const auto begin = values.begin() + row * width;
     values = {begin, begin + kept};
   };
-  for (auto* values : {&part.input_ids, &part.attention_mask, &part.token_type_ids, &part.labels})
+  for (auto* values : {&part.input_ids, &part.attention_mask, &part.token_type_ids,
+                       &part.document_ids, &part.labels})
     cut(*values, batch.seq_length, length);
   cut(part.next_sentence_labels, 1, 1);
   return part;
+}
+
+// What the losses are divided by counts no target of another document.
+TEST(ModelStep, AccumulationOfPackedRowsEqualsTheUndividedBatch) {
+  Recorded recorded("gpt2_lm");
+  const auto whole = recorded.make();
+  recorded.options.accumulation_steps = 2;
+  const auto divided = recorded.make();
+  const ModelBatch both = packed(recorded.batch);
+  const std::vector<ModelBatch> parts = {row_of(both, 0, 18), row_of(both, 1, 20)};
+  ModelMetrics a, b;
+  const auto x = whole->step(std::span(&recorded.batch, 1), 0, 1e-3, a);
+  const auto y = divided->step(parts, 0, 1e-3, b);
+  ASSERT_TRUE(x && y);
+  EXPECT_NEAR(x->loss, y->loss, 2e-6 * x->loss);
+  EXPECT_NEAR(x->grad_norm, y->grad_norm, 1e-5 * x->grad_norm);
+  EXPECT_EQ(a.label_count(), b.label_count());
+}
+
+TEST(ModelStep, DocumentsAreChecked) {
+  const Recorded recorded("gpt2_lm"), sentences("bert_pretraining");
+  const auto error_of = [&](std::vector<int32_t> documents) {
+    ModelBatch batch = recorded.batch;
+    documents.resize(batch.input_ids.size(), 0);
+    batch.document_ids = documents;
+    const auto checked = ModelTask(recorded.options).check(batch);
+    return checked ? std::string() : checked.error().to_string();
+  };
+  EXPECT_EQ(error_of({1, 1, 2, 0, 3, 3}), "");
+  EXPECT_NE(error_of({1, 1, 2, 1}).find("document_ids has 1 at 3"), std::string::npos);
+  EXPECT_NE(error_of({1, 0, 1}).find("document_ids has 1 at 2"), std::string::npos);
+  EXPECT_NE(error_of({-1}).find("document_ids has -1 at 0"), std::string::npos);
+  ModelBatch batch = recorded.batch;
+  batch.document_ids = {1};
+  EXPECT_FALSE(ModelTask(recorded.options).check(batch));
+  batch = sentences.batch;
+  batch.document_ids.assign(batch.input_ids.size(), 1);
+  const auto checked = ModelTask(sentences.options).check(batch);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().to_string().find("one thing per row"), std::string::npos);
 }
 
 // Rows of 16, 11 and 7 tokens, each in a batch of its own width.
