@@ -42,6 +42,7 @@ struct Batch {
   int64_t rows = 0;       // B of this replica
   int64_t real_rows = 0;  // the others are padding: mask 0, labels ignored
   int64_t tokens = 0;     // values of the first list, padding not counted; without lists: records
+  int64_t cut = 0;        // values of the first list, of all replicas, that were cut off
   std::vector<BatchFeature> features;    // in the order of the specs; packed: and two more (below)
   std::vector<int32_t> lengths;          // [rows] values of the first list, 0 in a row of padding
   PipelineState next;                    // from where the batch behind this one goes on

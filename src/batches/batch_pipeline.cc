@@ -278,6 +278,7 @@ class BatchPipeline::Producer {
     for (int64_t r = 0; r < count; ++r) {
       HW_ASSIGN_OR_RETURN(const RecordPlace place, read_row(rows_[static_cast<size_t>(r)]));
       if (r >= range_.begin && r < range_.end) batch.places.push_back(place);
+      batch.cut += rows_[static_cast<size_t>(r)].cut;
     }
     auto filled = fill_padded(reader_, options_.pad_to,
                               std::span(rows_).first(static_cast<size_t>(count)), range_, batch);
@@ -382,6 +383,10 @@ Result<std::unique_ptr<BatchPipeline>> BatchPipeline::open(FileSystem& fs, const
     set_options.keep_sizes = needs_sizes;
     set_options.line_to_record = line_to_record(options);
     set_options.check = [&](std::string_view payload) { return reader.check(payload); };
+    set_options.cache_file = options.cache_file;
+    set_options.check_name =
+        fmt::format("{}; {} {} {} {}", feature_specs_text(options.features), options.vocab_size,
+                    row_rules(options).max_length, options.truncate, options.pack);
     HW_ASSIGN_OR_RETURN(set, RecordSet::open(fs, options.records, set_options));
   }
   HW_ASSIGN_OR_RETURN(RecordOrder order,

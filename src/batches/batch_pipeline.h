@@ -61,6 +61,7 @@ struct BatchPipelineOptions {
   EncodeText encode_text;                         // of kText, which gives input_ids
   DamagePolicy damage_policy = DamagePolicy::kStop;
   int64_t packed_memory_limit = int64_t{4} << 30;  // bytes, for compressed shards and lines
+  std::string cache_file;  // of places and counts of the records (RecordSetOptions); may be empty
 
   std::vector<FeatureSpec> features;  // the first list (input_ids, if there is one) gives lengths
   int64_t vocab_size = 0;             // input_ids at or over it are an error; 0: not known

@@ -209,6 +209,9 @@ Result<std::unique_ptr<PretrainPipeline>> PretrainPipeline::open(
     RecordSetOptions set_options;
     set_options.policy = options.damage_policy;
     set_options.memory_limit = options.packed_memory_limit;
+    set_options.cache_file = options.cache_file;
+    set_options.check_name = fmt::format("ELECTRA; {} {} {} {}", options.max_seq_length,
+                                         options.pad, options.vocab_size, specials.pad);
     set_options.check = [&](std::string_view payload) -> Result<int64_t> {
       HW_RETURN_IF_ERROR(reader.check(payload));
       return options.max_seq_length;

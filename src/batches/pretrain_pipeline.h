@@ -46,6 +46,7 @@ struct PipelineOptions {
   int64_t shuffle_buffer_bytes = int64_t{256} << 20;  // is reached first
   DamagePolicy damage_policy = DamagePolicy::kStop;
   int64_t packed_memory_limit = int64_t{4} << 30;  // bytes, for compressed shards
+  std::string cache_file;  // of places and counts of the records (RecordSetOptions); may be empty
   int64_t prefetch_batches = 4;
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "batches/record_set_cache.h"
 #include "io/compression.h"
 #include "records/record_files.h"
 
@@ -56,10 +57,20 @@ class ShardScan {
     return options_.line_to_record ? run_lines(fs) : run_records(fs, meter);
   }
 
+  // Of a cache, as an earlier run() left it.
+  void take(const ScannedShard& known) {
+    shard = known.shard;
+    blocks = known.blocks;
+    sizes = known.sizes;
+    for (RecordBlock& block : blocks) block.shard = number_;
+    cached = true;
+  }
+
   RecordShard shard;
   std::vector<RecordBlock> blocks;
-  std::vector<RecordSet::RecordSize> sizes;  // with keep_sizes
-  std::vector<Error> errors;                 // the first ones that the policy passed over
+  std::vector<RecordSize> sizes;  // with keep_sizes
+  std::vector<Error> errors;      // the first ones that the policy passed over
+  bool cached = false;
 
  private:
   Result<> run_records(FileSystem& fs, const ByteMeter& meter) {
@@ -192,6 +203,17 @@ class ShardScan {
 
 namespace {
 
+// A cache that cannot be written costs time, not the run.
+void write_cache(FileSystem& fs, const RecordSetOptions& options,
+                 const std::vector<FileInfo>& files, const std::vector<ShardScan>& scans) {
+  if (options.cache_file.empty()) return;
+  RecordSetCache cache;
+  for (size_t i = 0; i < scans.size(); ++i)
+    cache.add(files[i], {scans[i].shard, scans[i].blocks, scans[i].sizes});
+  if (const auto written = cache.write(fs, options); !written)
+    log_warning("{}: {}", options.cache_file, written.error().to_string());
+}
+
 void warn_of_damage(const std::vector<ShardScan>& scans, int64_t damaged) {
   if (damaged == 0) return;
   size_t shown = 0;
@@ -206,21 +228,31 @@ void warn_of_damage(const std::vector<ShardScan>& scans, int64_t damaged) {
 Result<std::shared_ptr<const RecordSet>> RecordSet::open(FileSystem& fs,
                                                          const std::string& patterns,
                                                          const RecordSetOptions& options) {
-  HW_ASSIGN_OR_RETURN(const std::vector<FileInfo> files,
-                      list_record_files(fs, split_patterns(patterns)));
+  HW_ASSIGN_OR_RETURN(std::vector<FileInfo> files, list_record_files(fs, split_patterns(patterns)));
+  const RecordSetCache cache = RecordSetCache::read(fs, options);
   std::atomic<int64_t> unpacked_total{0};
   std::atomic<bool> failed{false};
   std::vector<ShardScan> scans;
   scans.reserve(files.size());
-  for (size_t i = 0; i < files.size(); ++i)
+  std::vector<FileInfo> unknown;
+  std::vector<size_t> places;  // of the unknown files
+  for (size_t i = 0; i < files.size(); ++i) {
     scans.emplace_back(options, static_cast<int32_t>(i), unpacked_total);
-  std::vector<Result<>> results(files.size());
-  for_each_record_file(files, "checking records", [&](size_t i, const ByteMeter& meter) {
+    if (const ScannedShard* const known = cache.find(files[i])) {
+      scans.back().take(*known);
+    } else {
+      unknown.push_back(files[i]);
+      places.push_back(i);
+    }
+  }
+  std::vector<Result<>> results(unknown.size());
+  for_each_record_file(unknown, "checking records", [&](size_t i, const ByteMeter& meter) {
     if (failed) return;
-    results[i] = scans[i].run(fs, files[i], meter);
+    results[i] = scans[places[i]].run(fs, unknown[i], meter);
     if (!results[i]) failed = true;
   });
   for (Result<>& result : results) HW_RETURN_IF_ERROR(std::move(result));
+  if (!unknown.empty()) write_cache(fs, options, files, scans);
   auto set = std::shared_ptr<RecordSet>(new RecordSet(fs));
   for (ShardScan& scan : scans) {
     set->blocks_.insert(set->blocks_.end(), scan.blocks.begin(), scan.blocks.end());

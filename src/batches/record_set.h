@@ -37,6 +37,11 @@ struct RecordSetOptions {
   // empty lines are none. The records are held in memory, within memory_limit. Called from several
   // threads.
   std::function<Result<std::string>(std::string_view line)> line_to_record;
+  // A file that keeps what opening finds out, so that unchanged shards (by path, size and time of
+  // modification) need not be read again; made and renewed here. Empty: none. `check_name` says all
+  // that `check` depends on: with another one, nothing in the file counts. Shards that are
+  // compressed, lines or damaged are read in any case.
+  std::string cache_file, check_name;
 };
 
 struct RecordShard {
@@ -62,6 +67,17 @@ struct RecordBlock {
 struct RecordPlace {
   int32_t shard = 0;
   int64_t record = 0;
+};
+
+struct RecordSize {
+  uint32_t bytes, tokens;  // of a payload
+};
+
+// What opening finds out about one shard.
+struct ScannedShard {
+  RecordShard shard;
+  std::vector<RecordBlock> blocks;  // in the order of offsets
+  std::vector<RecordSize> sizes;    // with keep_sizes: of all records in order
 };
 
 class RecordSet {
@@ -102,11 +118,6 @@ class RecordSet {
   Json fingerprint() const;
 
  private:
-  struct RecordSize {
-    uint32_t bytes, tokens;  // of the payload
-  };
-  friend class ShardScan;  // reads a shard for open()
-
   explicit RecordSet(FileSystem& fs) : fs_(&fs) {}
   size_t first_size(int32_t block) const {
     return static_cast<size_t>(first_sizes_[static_cast<size_t>(block)]);

@@ -74,6 +74,7 @@ Result<int64_t> RowReader::check(std::string_view payload) const {
 }
 
 Result<> RowReader::check_lengths(Row& row) const {
+  row.cut = 0;
   if (!has_lists()) return {};
   const auto first = static_cast<size_t>(first_list_);
   for (size_t i = 0; i < specs().size(); ++i) {
@@ -91,7 +92,8 @@ Result<> RowReader::check_lengths(Row& row) const {
                        rules_.max_length);
     resize(feature, rules_.max_length);
   }
-  if (rules_.max_length > 0) row.length = std::min(row.length, rules_.max_length);
+  row.cut = rules_.max_length > 0 ? std::max<int64_t>(0, row.length - rules_.max_length) : 0;
+  row.length -= row.cut;
   return {};
 }
 

@@ -30,6 +30,7 @@ struct Row {
   std::vector<ParsedFeature> features;  // as RowReader::specs()
   std::string payload;                  // what texts point into
   int64_t length = 0;                   // of the first list; without lists 1
+  int64_t cut = 0;                      // values of the first list that were cut off
 };
 
 class RowReader {

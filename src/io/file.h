@@ -70,6 +70,7 @@ struct FileInfo {
   std::string path;
   int64_t size = 0;  // bytes
   bool is_directory = false;
+  int64_t modified = 0;  // when: a number that grows, nanoseconds on disks; 0: not known
 };
 
 class FileSystem {

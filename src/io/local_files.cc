@@ -170,7 +170,9 @@ class LocalFiles : public FileSystem {
   Result<FileInfo> info(const std::string& path) override {
     struct stat status;
     if (::stat(path.c_str(), &status) != 0) return system_failure("read", path);
-    return FileInfo{path, static_cast<int64_t>(status.st_size), S_ISDIR(status.st_mode)};
+    const int64_t modified =
+        int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+    return FileInfo{path, static_cast<int64_t>(status.st_size), S_ISDIR(status.st_mode), modified};
   }
   Result<std::vector<FileInfo>> list(const std::string& directory) override;
   Result<> make_directories(const std::string& path) override;

@@ -1,6 +1,7 @@
 #include "io/memory_files.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <optional>
 
@@ -35,6 +36,12 @@ size_t copy_bytes(const std::string& content, size_t offset, std::span<uint8_t> 
 struct MemoryFileSystem::File {
   std::string content;
   std::optional<std::string> synced;
+  int64_t modified = 0;
+
+  static int64_t now() {  // ticks at every change
+    static std::atomic<int64_t> clock = 0;
+    return ++clock;
+  }
 };
 
 class MemoryFileSystem::Source : public ByteSource {
@@ -72,6 +79,7 @@ class MemoryFileSystem::Sink : public ByteSink {
   Result<> write(std::span<const uint8_t> data) override {
     const std::scoped_lock lock(mutex_);
     file_->content.append(data.begin(), data.end());
+    file_->modified = File::now();
     return {};
   }
   Result<> close() override {
@@ -128,6 +136,7 @@ Result<std::unique_ptr<ByteSink>> MemoryFileSystem::open_write(const std::string
   if (!is_directory(directory_name(normal))) return failure(ENOENT, "write", path);
   std::shared_ptr<File>& file = files_[normal];
   if (!file) file = std::make_shared<File>();
+  file->modified = File::now();
   file->content.clear();
   return std::make_unique<Sink>(file, mutex_);
 }
@@ -137,7 +146,7 @@ Result<FileInfo> MemoryFileSystem::info(const std::string& path) {
   const std::string normal = normal_path(path);
   if (is_directory(normal)) return FileInfo{path, 0, true};
   HW_ASSIGN_OR_RETURN(const auto file, find(path));
-  return FileInfo{path, static_cast<int64_t>(file->content.size()), false};
+  return FileInfo{path, static_cast<int64_t>(file->content.size()), false, file->modified};
 }
 
 Result<std::vector<FileInfo>> MemoryFileSystem::list(const std::string& directory) {
@@ -220,7 +229,7 @@ Result<> MemoryFileSystem::remove(const std::string& path) {
 void MemoryFileSystem::put(const std::string& path, std::string content) {
   (void)make_directories(directory_name(normal_path(path)));
   const std::scoped_lock lock(mutex_);
-  files_[normal_path(path)] = std::make_shared<File>(File{content, content});
+  files_[normal_path(path)] = std::make_shared<File>(File{content, content, File::now()});
 }
 
 void MemoryFileSystem::lose_unsynced() {

@@ -293,7 +293,7 @@ Result<DetectedCheckpoint> detect_checkpoint(std::span<const NamedShape> tensors
 }
 
 NetworkTensors network_tensors(const DetectedCheckpoint& checkpoint, std::string_view scope) {
-  const NetworkTensors all = parameters_of(checkpoint);
+  NetworkTensors all = parameters_of(checkpoint);
   if (scope.empty()) return all;
   const std::string_view other = scope == "generator." ? "discriminator." : "generator.";
   const auto has = [&](std::string_view part) {

@@ -118,6 +118,7 @@ std::vector<Value> pullback(const std::vector<Value>& outputs,
   reverse.run();
   graph.set_scope(scope);
   std::vector<Value> result;
+  result.reserve(wrt.size());
   for (const Value& value : wrt) result.push_back(reverse.of(value));
   return result;
 }
@@ -132,6 +133,7 @@ std::vector<bool> depends_on(Value output, const std::vector<Value>& values) {
       reached[static_cast<size_t>(input.node())] = true;
   }
   std::vector<bool> result;
+  result.reserve(values.size());
   for (const Value& value : values) result.push_back(reached[static_cast<size_t>(value.node())]);
   return result;
 }

@@ -9,7 +9,7 @@ std::vector<Value> vjp(const VjpContext& c) {
 }
 
 void cpu(const KernelContext& c) {
-  // A NaN on either side stays.
+  // A NaN on either side stays.  NOLINTNEXTLINE(misc-redundant-expression)
   map_arithmetic(c, [](auto a, auto b) { return a < b || b != b ? b : a; });
 }
 }  // namespace

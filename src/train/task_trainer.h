@@ -71,6 +71,10 @@ class TaskTrainer {
   const std::vector<TensorSpec>& parameters() const { return state_.parameters(); }
   int64_t parameter_count() const { return state_.parameter_count(); }
 
+  // For other programs on the same weights.
+  const Executor& executor() const { return *executor_; }
+  StateStore& store() { return state_.store(); }
+
   // See DeviceState.
   Result<> initialize() { return state_.initialize(); }
   Result<> load(const TrainState& state, bool with_slots, std::string_view where) {

@@ -211,6 +211,12 @@ void TrainOptions::describe_reports(Fields& f) {
       .alias("logging_steps");
   f("eval_steps", eval_steps, "evaluate every so many steps; 0: after every epoch").non_negative();
   f("num_eval_steps", num_eval_steps, "batches of an evaluation, at most; 0: all").non_negative();
+  f("sample_prompt", sample_prompts,
+    "clm: a text that the model continues after each evaluation; default: an empty one")
+      .value_name("TEXT");
+  f("sample_tokens", sample_tokens, "clm: length of these samples; 0: none").range(0, 1 << 20);
+  f("sample_temperature", sample_temperature, "clm: of these samples; 0: the most likely tokens")
+      .non_negative();
   f("early_stopping_patience", early_stopping_patience,
     "end after so many evaluations without a better loss, the best being kept in "
     "OUTPUT_DIR/best; 0: never")

@@ -55,6 +55,9 @@ struct TrainOptions {
   std::string word_list;
   // Reports, evaluation, checkpoints.
   int64_t log_steps = 100, eval_steps = 0, num_eval_steps = 0, save_steps = 1000;
+  std::vector<std::string> sample_prompts;  // none: the beginning of a text
+  int64_t sample_tokens = 40;               // 0: no samples
+  double sample_temperature = 0.8;
   int64_t early_stopping_patience = 0;
   double early_stopping_threshold = 0;
   std::optional<int64_t> keep_checkpoint_max = 5;  // 0 or none keeps all

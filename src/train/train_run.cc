@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "batches/data_fingerprint.h"
 #include "checkpoints/native.h"
+#include "generate/text.h"
 #include "train/model_inputs.h"
 #include "train/ngram_baseline.h"
 #include "train/run_inputs.h"
@@ -101,6 +102,7 @@ class TrainRun {
     if (const auto sums = saved_meta_->find("epoch_sums"); sums != saved_meta_->end()) {
       HW_RETURN_IF_ERROR(epoch_metrics_.set_sums(*sums));
     }
+    epoch_cut_ = saved_number(*saved_meta_, "epoch_cut");
     if (const auto best = saved_meta_->find("best_loss");
         best != saved_meta_->end() && best->is_number()) {
       best_loss_ = best->get<double>();
@@ -115,6 +117,7 @@ class TrainRun {
     HW_ASSIGN_OR_RETURN(BatchPipelineOptions pipeline, inputs_->pipeline(options_));
     pipeline.split = Split::kTrain;
     pipeline.held_out_fraction = options_.eval_fraction;
+    pipeline.cache_file = join_path(options_.output_dir, "records-cache.json");
     return pipeline;
   }
 
@@ -123,6 +126,7 @@ class TrainRun {
     HW_ASSIGN_OR_RETURN(maker_, ModelBatchMaker::create(inputs_->features, options_.pack, rules));
     for (const std::string& name : maker_->unused())
       log_info("note: the feature {} is not used by this objective", name);
+    HW_RETURN_IF_ERROR(fs_.make_directories(options_.output_dir));
     HW_ASSIGN_OR_RETURN(BatchPipelineOptions pipeline, training_pipeline());
     if (saved_meta_) pipeline.start = cursor_;
     HW_ASSIGN_OR_RETURN(data_, BatchPipeline::open(fs_, pipeline));
@@ -142,7 +146,10 @@ class TrainRun {
         options_.eval_batch_size > 0 ? options_.eval_batch_size : options_.batch_size;
     pipeline.split = Split::kHeldOut;
     pipeline.held_out_fraction = options_.eval_fraction;
-    if (!options_.eval_records.empty()) pipeline.records = options_.eval_records;
+    if (!options_.eval_records.empty()) {
+      pipeline.records = options_.eval_records;
+      pipeline.cache_file = join_path(options_.output_dir, "eval-records-cache.json");
+    }
     HW_ASSIGN_OR_RETURN(auto opened, BatchPipeline::open(fs_, pipeline, eval_set_));
     eval_set_ = opened->record_set();
     return opened;
@@ -196,7 +203,6 @@ class TrainRun {
   }
 
   Result<> open_directory() {
-    HW_RETURN_IF_ERROR(fs_.make_directories(options_.output_dir));
     std::optional<int64_t> resume_step;
     if (saved_meta_) resume_step = first_;
     HW_RETURN_IF_ERROR(write_file_atomic(fs_, join_path(options_.output_dir, "run.json"),
@@ -218,7 +224,8 @@ class TrainRun {
                  {"model", inputs_->source.model.to_hf_json()},
                  {"objective", objective_name(inputs_->source.objective)},
                  {"cursor", state_to_json(cursor_)},
-                 {"epoch_sums", epoch_metrics_.sums()}};
+                 {"epoch_sums", epoch_metrics_.sums()},
+                 {"epoch_cut", epoch_cut_}};
     if (best_step_ >= 0) {
       meta["best_loss"] = best_loss_;
       meta["best_step"] = best_step_;
@@ -237,9 +244,10 @@ class TrainRun {
     reporter_->say(fmt::format("records   {} examples, {} tokens in {} shards: {}", stats.examples,
                                stats.tokens, stats.shards, feature_specs_text(inputs_->features)));
     reporter_->say(
-        fmt::format("epoch     {}{} steps of {} rows, {}",
+        fmt::format("epoch     {}{} steps of {} rows, {}, order {} (buffer {:.1f} MB)",
                     stats.steps_are_a_bound ? "at least " : "", epoch_steps_, rows,
-                    options_.pack ? "packed" : fmt::format("padded to {}", options_.pad_to)));
+                    options_.pack ? "packed" : fmt::format("padded to {}", options_.pad_to),
+                    options_.order, static_cast<double>(stats.buffer_bytes) / 1e6));
     reporter_->say(
         fmt::format("optimizer {}, rate {}", options_.optimizer, schedule_.text(first_)));
     reporter_->say(fmt::format("steps     {} to {}, {} threads", first_, final_, num_threads()));
@@ -318,6 +326,7 @@ class TrainRun {
       HW_ASSIGN_OR_RETURN(std::optional<Batch> source, data_->next());
       if (!source) break;
       HW_ASSIGN_OR_RETURN(ModelBatch batch, maker_->make(*source));
+      epoch_cut_ += source->cut;
       report.tokens += batch.tokens();
       batches.push_back(std::move(batch));
       sources.push_back(*std::move(source));
@@ -344,7 +353,9 @@ class TrainRun {
     if (now == before) return {};
     MetricValues values = {{"epoch", static_cast<double>(now)}};
     for (const auto& value : epoch_metrics_.values()) values.push_back(value);
+    if (epoch_cut_ > 0) values.emplace_back("tokens_cut", static_cast<double>(epoch_cut_));
     epoch_metrics_.reset();
+    epoch_cut_ = 0;
     return reporter_->report_split(done, "epoch", values);
   }
 
@@ -383,7 +394,45 @@ class TrainRun {
     progress.finish();
     const MetricValues values = metrics.values();
     HW_RETURN_IF_ERROR(reporter_->report_split(done, "eval", values));
+    HW_RETURN_IF_ERROR(sample(done));
     return options_.early_stopping_patience > 0 ? compare_with_best(done, values) : Result<>();
+  }
+
+  // What a causal model writes by now: the same draws after every evaluation.
+  Result<> sample(int64_t done) {
+    if (inputs_->source.objective != Objective::kClm || !inputs_->tokenizer ||
+        options_.sample_tokens == 0)
+      return {};
+    const AnyTokenizer& tokenizer = *inputs_->tokenizer;
+    if (!generator_) {
+      GeneratorOptions options;
+      if (options_.ema_decay > 0) options.state_suffix = ema_name("");
+      HW_ASSIGN_OR_RETURN(generator_, Generator::create(inputs_->source.model, trainer_->executor(),
+                                                        trainer_->store(), options));
+    }
+    GenerateOptions options;
+    options.sampling.temperature = options_.sample_temperature;
+    options.max_new_tokens = options_.sample_tokens;
+    const std::optional<int32_t> end = tokenizer.end_of_text();
+    if (end) options.stop_tokens = {*end};
+    std::vector<std::string> prompts = options_.sample_prompts;
+    if (prompts.empty() && end) prompts.emplace_back();
+    const Key key = Key::from_seed(static_cast<uint64_t>(options_.seed)).fold_in("samples");
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      HW_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, prompt_ids(tokenizer, prompts[i], end));
+      HW_ASSIGN_OR_RETURN(const GeneratedTexts generated,
+                          generate_text(*generator_, tokenizer, ids, options,
+                                        key.fold_in(static_cast<uint32_t>(i))));
+      reporter_->say(fmt::format("step {}  sample: {}", done,
+                                 one_line(prompts[i] + generated.texts.front().text)));
+    }
+    return {};
+  }
+
+  static std::string one_line(std::string text) {
+    std::ranges::replace_if(
+        text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    return text;
   }
 
   Result<> compare_with_best(int64_t done, const MetricValues& values) {
@@ -425,6 +474,7 @@ class TrainRun {
   std::optional<ModelBatchMaker> maker_, eval_maker_;
   std::unique_ptr<BatchPipeline> data_;
   std::shared_ptr<const RecordSet> eval_set_;
+  std::unique_ptr<Generator> generator_;  // of samples, on the trainer's weights
   std::unique_ptr<RunReporter> reporter_;
   std::optional<Json> saved_meta_;  // of the checkpoint that is resumed
   std::string origin_, start_report_;
@@ -434,6 +484,7 @@ class TrainRun {
   int64_t first_ = 0, final_ = 0;
   Schedule schedule_;
   ModelMetrics metrics_, epoch_metrics_;  // since the last report, of this epoch
+  int64_t epoch_cut_ = 0;                 // tokens of this epoch that --truncate left out
   double best_loss_ = 0;
   int64_t best_step_ = -1;  // none
   int64_t worse_ = 0;       // evaluations since

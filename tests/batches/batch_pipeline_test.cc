@@ -559,5 +559,125 @@ TEST(Padding, Texts) {
     EXPECT_FALSE(parse_padding_values(text).has_value()) << text;
 }
 
+// --- what opening finds out, kept for the next start
+
+class RecordSetCacheTest : public BatchPipelineTest {
+ protected:
+  RecordSetCacheTest() {
+    put_lists(fs_, "r/a", {{1, 2, 3}, {4}, {}, {5, 6}});
+    put_lists(fs_, "r/b", {{7}, {8, 9}});
+    options_.order = BatchOrder::kShuffled;
+    options_.cache_file = "cache.json";
+  }
+  std::vector<Batch> batches() { return take_batches(*open_batches(fs_, options_)); }
+  void expect_same_as_without() {
+    const std::vector<Batch> cached = batches();
+    BatchPipelineOptions plain = options_;
+    plain.cache_file.clear();
+    const std::vector<Batch> read = take_batches(*open_batches(fs_, plain));
+    ASSERT_EQ(cached.size(), read.size());
+    for (size_t i = 0; i < read.size(); ++i) expect_equal(cached[i], read[i]);
+  }
+};
+
+TEST_F(RecordSetCacheTest, UnchangedShardsAreNotReadAgain) {
+  options_.prefetch_batches = 1;
+  expect_same_as_without();
+  ASSERT_TRUE(fs_.files().contains("cache.json"));
+  const auto set = open_batches(fs_, options_)->record_set();
+  const auto open_only = [&] {  // without the thread that reads batches ahead
+    FaultFileSystem counting(fs_);
+    RecordSetOptions options;
+    options.cache_file = "plain.json";
+    const auto opened = RecordSet::open(counting, "r/*", options);
+    EXPECT_TRUE(opened);
+    EXPECT_EQ((*opened)->records(), 6);
+    return counting.reads();
+  };
+  const int64_t first = open_only(), second = open_only();
+  EXPECT_GT(first, second);
+  EXPECT_LE(second, 3);  // of the cache itself, its end included
+  expect_same_as_without();
+}
+
+TEST_F(RecordSetCacheTest, AChangedShardIsReadAnew) {
+  batches();
+  put_lists(fs_, "r/b", {{7}, {8, 10}});  // the same size
+  expect_same_as_without();
+  put_lists(fs_, "r/c", {{11}});
+  expect_same_as_without();
+  EXPECT_EQ(open_batches(fs_, options_)->stats().examples, 7);
+  ASSERT_TRUE(fs_.remove("r/a"));
+  expect_same_as_without();
+  EXPECT_EQ(open_batches(fs_, options_)->stats().examples, 3);
+}
+
+TEST_F(RecordSetCacheTest, OtherChecksAreMadeAnew) {
+  batches();
+  options_.vocab_size = 9;
+  EXPECT_NE(error().find("9"), std::string::npos);
+  options_.vocab_size = 0;
+  options_.max_length = 2;
+  EXPECT_NE(error().find("has 3 values"), std::string::npos);
+  options_.max_length = 0;
+  options_.features = *parse_feature_specs("input_ids:int64[], label:int64");
+  EXPECT_NE(error().find("label"), std::string::npos);
+}
+
+TEST_F(RecordSetCacheTest, SizesAreKeptWhereTheyAreAskedFor) {
+  batches();
+  options_.held_out_fraction = 0.4;
+  options_.split = Split::kTrain;
+  expect_same_as_without();
+  expect_same_as_without();
+}
+
+TEST_F(RecordSetCacheTest, CompressedAndDamagedShardsAreReadInAnyCase) {
+  options_.damage_policy = DamagePolicy::kSkip;
+  std::string damaged = fs_.files().at("r/b");
+  damaged[damaged.size() - 6] ^= 1;
+  fs_.put("r/b", damaged);
+  batches();
+  const Json cache = Json::parse(fs_.files().at("cache.json"));
+  ASSERT_EQ(cache["shards"].size(), 1u);
+  EXPECT_EQ(cache["shards"][0]["path"], "r/a");
+  EXPECT_EQ(open_batches(fs_, options_)->stats().damaged, 1);
+}
+
+TEST_F(RecordSetCacheTest, ADamagedCacheCostsOnlyTime) {
+  batches();
+  const std::string good = fs_.files().at("cache.json");
+  for (size_t cut = 0; cut < good.size(); cut += 7) {
+    fs_.put("cache.json", good.substr(0, cut));
+    expect_same_as_without();
+  }
+  for (const char* odd : {"[]", "null", "{\"headwater_record_cache\": 1}", "\"x\""}) {
+    fs_.put("cache.json", odd);
+    expect_same_as_without();
+  }
+}
+
+TEST_F(RecordSetCacheTest, ALyingCacheIsFoundOutWhenItIsUsed) {
+  batches();
+  Json cache = Json::parse(fs_.files().at("cache.json"));
+  Json& blocks = cache["shards"][0]["blocks"];
+  blocks[1] = blocks[1].get<int64_t>() + 1;
+  blocks[2] = blocks[2].get<int64_t>() - 1;
+  fs_.put("cache.json", cache.dump());
+  const auto batch = open_batches(fs_, options_)->next();
+  ASSERT_FALSE(batch);
+  EXPECT_NE(batch.error().to_string().find("not what it was when it was checked"),
+            std::string::npos);
+}
+
+TEST_F(RecordSetCacheTest, NoCacheIsWrittenToAFullDisk) {
+  FaultFileSystem full(fs_);
+  full.fill_disk_at(1);
+  BatchPipelineOptions plain = options_;
+  const auto pipeline = BatchPipeline::open(full, plain);
+  ASSERT_TRUE(pipeline) << pipeline.error().to_string();
+  EXPECT_EQ(take_batches(**pipeline).size(), 3u);
+}
+
 }  // namespace
 }  // namespace headwater
