@@ -33,7 +33,7 @@ BpeMerger::BpeMerger(const BpeModel& model) : byte_ids_(model.byte_ids()) {
     add_pair(merge.left, merge.right, static_cast<uint32_t>(joined_.size()));
     joined_.push_back(merge.joined);
   }
-  byte_ranks_.resize(256 * 256);
+  byte_ranks_.resize(size_t{256} * 256);
   for (size_t i = 0; i < byte_ranks_.size(); ++i)
     byte_ranks_[i] = rank(byte_ids_[i >> 8], byte_ids_[i & 0xFF]);
   words_.resize(table_size(static_cast<size_t>(model.size())));

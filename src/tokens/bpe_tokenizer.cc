@@ -86,9 +86,10 @@ Result<BpeTokenizer> BpeTokenizer::create(BpeModel model, TokenizerOptions optio
   }
   AddedTokens added(model.added(), options.parse_specials);
   BpeMerger merger(model);
+  const int64_t max_jamo_run = options.max_jamo_run;
   auto tables = std::make_shared<Tables>(Tables{.model = std::move(model),
                                                 .options = std::move(options),
-                                                .rewriter = {form, options.max_jamo_run},
+                                                .rewriter = {form, max_jamo_run},
                                                 .added = std::move(added),
                                                 .merger = std::move(merger)});
   for (const AddedToken& token : tables->model.added())

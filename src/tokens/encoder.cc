@@ -9,8 +9,8 @@ namespace {
 // Lengths that two texts keep when `limit` tokens are left for both.
 std::pair<int64_t, int64_t> longest_first(int64_t first, int64_t second, int64_t limit) {
   const bool swapped = first > second;
-  int64_t shorter = std::min(first, second), longer = std::max(first, second);
-  longer = shorter > limit ? shorter : std::max(shorter, limit - shorter);
+  int64_t shorter = std::min(first, second);
+  int64_t longer = shorter > limit ? shorter : std::max(shorter, limit - shorter);
   if (shorter + longer > limit) {
     shorter = limit / 2;
     longer = shorter + limit % 2;

@@ -171,7 +171,7 @@ class PieceTrie::Builder {
   // The list `pops` (kNothing: empty) with one more id.
   int32_t extended(int32_t pops, int32_t id) {
     if (pops == kNothing) return id;
-    const int32_t count = pops >= 0 ? 1 : trie_.chain_[static_cast<size_t>(~pops)].count;
+    const int32_t count = pops >= 0 ? 1 : trie_.link(pops).count;
     trie_.chain_.push_back({pops, id, count + 1});
     return ~static_cast<int32_t>(trie_.chain_.size() - 1);
   }
@@ -179,8 +179,7 @@ class PieceTrie::Builder {
   int32_t extended_by(int32_t pops, int32_t more) {
     if (pops == kNothing) return more;
     std::vector<int32_t> ids;
-    for (; more < 0; more = trie_.chain_[static_cast<size_t>(~more)].previous)
-      ids.push_back(trie_.chain_[static_cast<size_t>(~more)].id);
+    for (; more < 0; more = trie_.link(more).previous) ids.push_back(trie_.link(more).id);
     ids.push_back(more);
     for (auto id = ids.rbegin(); id != ids.rend(); ++id) pops = extended(pops, *id);
     return pops;
@@ -232,10 +231,9 @@ Result<PieceTrie> PieceTrie::build(const std::vector<Piece>& pieces) {
 }
 
 int32_t* PieceTrie::emit_list(int32_t pops, int32_t* out) const {
-  int32_t* const end = out + (pops >= 0 ? 1 : chain_[static_cast<size_t>(~pops)].count);
+  int32_t* const end = out + (pops >= 0 ? 1 : link(pops).count);
   int32_t* id = end;
-  for (; pops < 0; pops = chain_[static_cast<size_t>(~pops)].previous)
-    *--id = chain_[static_cast<size_t>(~pops)].id;
+  for (; pops < 0; pops = link(pops).previous) *--id = link(pops).id;
   *--id = pops;
   return end;
 }

@@ -95,6 +95,10 @@ class PieceTrie {
   std::vector<int32_t> fails_;  // by state: where to go on when no child fits
   std::vector<int32_t> pops_;   // by state: tokens on that way, an id, or ~index into chain_
   std::vector<Link> chain_;
+  const Link& link(int32_t pops) const {  // of a list, which is negative
+    const int32_t index = ~pops;
+    return chain_[static_cast<size_t>(index)];
+  }
 };
 
 }  // namespace headwater

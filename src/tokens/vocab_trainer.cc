@@ -37,6 +37,7 @@ std::vector<Character> count_characters(const WordList& words) {
     }
   }
   std::vector<Character> characters;
+  characters.reserve(found.size());
   for (const auto& [c, entry] : found) characters.push_back(entry);
   std::stable_sort(characters.begin(), characters.end(),
                    [](const Character& a, const Character& b) { return a.count > b.count; });
