@@ -189,13 +189,15 @@ class TrainRun {
   Result<> plan_steps() {
     const int64_t accumulated = options_.gradient_accumulation_steps;
     int64_t steps = options_.max_steps.value_or(std::numeric_limits<int64_t>::max());
+    int64_t per_epoch = data_->stats().steps_per_epoch;  // batches
     if (options_.num_train_epochs) {
       HW_ASSIGN_OR_RETURN(const int64_t batches, count_batches());
       steps = std::min(steps, ceil_div(batches, accumulated));
+      per_epoch = ceil_div(batches, *options_.num_train_epochs);
     }
     final_ = steps;
     schedule_ = options_.schedule(final_);
-    epoch_steps_ = std::max<int64_t>(1, ceil_div(data_->stats().steps_per_epoch, accumulated));
+    epoch_steps_ = std::max<int64_t>(1, ceil_div(per_epoch, accumulated));
     if (first_ < final_) return {};
     return fail_hint(Code::kFailedPrecondition, "raise --max-steps or --epochs to go on",
                      "the run in {} is complete: it has reached step {}, and ends at step {}",
