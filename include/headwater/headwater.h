@@ -1,6 +1,6 @@
 // The whole library. What these headers include is public; the rest of src/ may change at any time.
 //
-// CMake: find_package(headwater) and link headwater::headwater. Programs: examples/programs.
+// CMake: find_package(headwater) and link headwater::headwater. Programs: examples.
 #pragma once
 
 #include "headwater/checkpoint.h"

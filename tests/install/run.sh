@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs a build into an empty prefix, builds examples/programs against it alone, and runs them.
+# Installs a build into an empty prefix, builds the programs under examples against it alone, and runs them.
 #   tests/install/run.sh BUILD_DIR
 set -euo pipefail
 build=$(realpath "$1") source=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
-cmake -S "$source/examples/programs" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+cmake -S "$source/examples" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
 if grep -rl "$source" "$work/prefix/lib"/cmake "$work/prefix/lib"/*/cmake 2>/dev/null; then
   echo "the installed package names the source folder"; exit 1
