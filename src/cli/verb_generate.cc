@@ -1,6 +1,7 @@
 // `generate`: text that a language model continues.
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/json.h"
 #include "base/log.h"

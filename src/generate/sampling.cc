@@ -92,8 +92,8 @@ void keep_top_p(std::span<float> logits, double p) {
     const auto id = static_cast<size_t>(heap.back());
     heap.pop_back();
     kept[id] = true;
-    mass += weights.each[id] / weights.total;
-  } while (mass < p && !heap.empty());
+    mass += weights.each[id];
+  } while (mass < p * weights.total && !heap.empty());
   for (size_t i = 0; i < kept.size(); ++i) {
     if (!kept[i]) logits[i] = kImpossible;
   }

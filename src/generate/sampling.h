@@ -32,7 +32,7 @@ void apply_temperature(std::span<float> logits, double temperature);  // over 0
 // (Fan et al. 2018).
 void keep_top_k(std::span<float> logits, int64_t k);
 // The most likely tokens stay whose probabilities add up to p, one at least; among equals those
-// with a larger id (Holtzman et al. 2020).
+// with a larger id (Holtzman et al. 2020; which of equals transformers keeps is left to its sort).
 void keep_top_p(std::span<float> logits, double p);
 
 // The lowest id with the largest logit.

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "checkpoints/model_weights.h"
+#include "checkpoints/native.h"
 #include "text/utf8.h"
 #include "tokens/text_stream.h"
 
@@ -40,10 +41,11 @@ Result<> load_parameters(const ModelWeights& weights, const ModelWeights::Networ
 Result<AnyTokenizer> find_tokenizer(FileSystem& fs, const ModelWeights& weights,
                                     const std::string& folder) {
   std::vector<std::string> folders = {folder};
-  if (weights.dialect() == NameDialect::kNative) folders.push_back(join_path(folder, ".."));
+  if (find_checkpoint(fs, folder)) folders.push_back(join_path(folder, ".."));
   for (const std::string& candidate : folders) {
-    auto tokenizer = AnyTokenizer::open(fs, candidate);
-    if (tokenizer || tokenizer.error().code != Code::kNotFound) return tokenizer;
+    for (const char* name : {"tokenizer.json", "vocab.json", "encoder.json", "vocab.txt"}) {
+      if (fs.exists(join_path(candidate, name))) return AnyTokenizer::open(fs, candidate);
+    }
   }
   return fail_hint(Code::kNotFound, "name it with --tokenizer",
                    "{} has no tokenizer with it (tokenizer.json, vocab.json and merges.txt, or "
@@ -114,7 +116,8 @@ Result<TextModel> TextModel::open(FileSystem& fs, const std::string& path,
 Result<std::vector<int32_t>> prompt_ids(const AnyTokenizer& tokenizer, std::string_view prompt,
                                         std::optional<int32_t> start_token) {
   if (const auto invalid = first_invalid_utf8(prompt)) {
-    return fail_hint(Code::kInvalidArgument, encoding_hint(prompt),
+    return fail_hint(Code::kInvalidArgument,
+                     "convert it first (Korean text is often cp949: iconv -f cp949 -t utf-8)",
                      "the prompt is not UTF-8 at byte {}", *invalid);
   }
   std::vector<int32_t> ids;

@@ -129,19 +129,22 @@ KeyRange visible_keys(const Head& h, const AttentionScratch& s, int64_t q0, int6
 // Where each token's document begins and ends.
 void fill_documents(const Head& h, const AttentionScratch& s) {
   if (!h.job.shape.by_document) return;
-  int32_t* const begin = s.documents;
-  int32_t* const end = std::copy_n(h.job.mask + h.batch * h.time(), h.time(), begin);
-  std::fill(end, begin + h.ld(), 0);
-  for (int32_t* t = begin; t < end; ++t) {
-    const bool goes_on = t > begin && *t == t[-1];
-    s.firsts[t - begin] =
-        goes_on ? s.firsts[t - begin - 1] : static_cast<int32_t>(std::find(begin, t, *t) - begin);
+  const int64_t time = h.time();
+  int32_t* const documents = s.documents;
+  std::copy_n(h.job.mask + h.batch * time, time, documents);
+  std::fill(documents + time, documents + h.ld(), 0);
+  for (int64_t t = 0; t < time; ++t) {
+    const bool goes_on = t > 0 && documents[t] == documents[t - 1];
+    s.firsts[t] =
+        goes_on
+            ? s.firsts[t - 1]
+            : static_cast<int32_t>(std::find(documents, documents + t, documents[t]) - documents);
   }
-  for (int32_t* t = end; t-- > begin;) {
-    const bool goes_on = t + 1 < end && *t == t[1];
-    int32_t* last = end - 1;
-    while (!goes_on && *last != *t) --last;
-    s.lasts[t - begin] = goes_on ? s.lasts[t - begin + 1] : static_cast<int32_t>(last - begin);
+  for (int64_t t = time - 1; t >= 0; --t) {
+    const bool goes_on = t + 1 < time && documents[t] == documents[t + 1];
+    int64_t last = time - 1;
+    while (!goes_on && documents[last] != documents[t]) --last;
+    s.lasts[t] = goes_on ? s.lasts[t + 1] : static_cast<int32_t>(last);
   }
 }
 

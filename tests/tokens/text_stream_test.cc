@@ -62,7 +62,7 @@ TEST(TextStream, WordPieces) {
   const auto vocabulary =
       Vocabulary::from_tokens({"[UNK]", "un", "##able", "to", "##"}, "vocab.txt");
   ASSERT_TRUE(vocabulary) << vocabulary.error().to_string();
-  const AnyTokenizer tokenizer = *Tokenizer::create(*vocabulary);
+  const AnyTokenizer tokenizer = *Tokenizer::create(*vocabulary, {});
   const std::vector<int32_t> ids = {1, 2, 3, 4, 0};
   EXPECT_EQ(joined(pieces_of(tokenizer, ids)), *tokenizer.decode(ids));
   EXPECT_EQ(joined(pieces_of(tokenizer, ids)), "unable to ## [UNK]");
