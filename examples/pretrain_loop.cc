@@ -58,12 +58,12 @@ hw::Result<> run(const std::string& corpus, const std::string& output, int64_t s
   HW_RETURN_IF_ERROR(fs.make_directories(output));
   HW_ASSIGN_OR_RETURN(const hw::Vocabulary vocabulary,
                       make_vocabulary(fs, corpus, output + "/vocab.txt"));
-  hw::ElectraBuildOptions build;
+  hw::RecordsBuildOptions build;
   build.corpus_dir = corpus;
   build.vocab_file = output + "/vocab.txt";
   build.output_dir = output + "/records";
   build.max_seq_length = kLength;
-  HW_RETURN_IF_ERROR(hw::build_electra_records(fs, build));
+  HW_RETURN_IF_ERROR(hw::build_records(fs, build));
 
   hw::PipelineOptions data;
   data.records = output + "/records/*.tfrecord*";

@@ -1,7 +1,8 @@
-// TFRecord files and tf.Example: reading, writing, checking, and building ELECTRA's examples from text.
+// TFRecord files and tf.Example: reading, writing, checking, and building examples from text: ELECTRA, GPT,
+// BERT, or one per line.
 #pragma once
 
-#include "records/electra_build.h"
+#include "records/records_build.h"
 #include "records/example.h"
 #include "records/record_file.h"
 #include "records/record_verify.h"

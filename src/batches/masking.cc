@@ -1,15 +1,14 @@
 #include "batches/masking.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
+
+#include "records/word_masking.h"
 
 namespace headwater {
 
 int64_t count_predictions(int64_t tokens, const MaskingRule& rule) {
-  const float wanted = static_cast<float>(tokens) * static_cast<float>(rule.mask_prob);
-  const auto rounded = static_cast<int64_t>(std::nearbyint(wanted));  // halves to even
-  return std::max<int64_t>(1, std::min(rule.max_predictions, rounded));
+  return count_predictions(tokens, rule.mask_prob, rule.max_predictions);
 }
 
 int64_t draw_mask(std::span<const int32_t> input_ids, std::span<const int32_t> input_mask,

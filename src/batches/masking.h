@@ -22,8 +22,7 @@ struct MaskingRule {
   int32_t cls = 2, sep = 3, mask = 4;
 };
 
-// Slots in use of a row with `tokens` real tokens: max(1, min(N, round(tokens * mask_prob))),
-// halves to even, in float32 as the original computes it.
+// Slots in use of a row with `tokens` real tokens (records/word_masking.h).
 int64_t count_predictions(int64_t tokens, const MaskingRule& rule);
 
 // The draws of a row; spans are [N]. Uses counters 0..2N-1 of `row_key`. Returns the number of

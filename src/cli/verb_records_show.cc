@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "cli/verb.h"
 #include "records/example.h"
 #include "records/record_files.h"
 #include "records/record_file.h"
+#include "records/records_manifest.h"
 #include "text/utf8.h"
-#include "tokens/vocabulary.h"
+#include "tokens/any_tokenizer.h"
 
 namespace headwater {
 namespace {
@@ -28,36 +30,51 @@ struct ShowOptions {
         .value_name("PATH");
     f("max", max, "records to show").alias("n").non_negative();
     f("skip", skip, "records to pass over first").non_negative();
-    f("vocab_file", vocab_file, "vocabulary of the records: shows tokens for input_ids")
+    f("vocab_file", vocab_file,
+      "vocabulary of the records, or a tokenizer's file or folder: shows tokens for input_ids; "
+      "without it, the one that the manifest beside them names, if it is still there")
+        .alias("tokenizer")
         .value_name("FILE");
     f("on_damage", on_damage, "damaged records").one_of({"stop", "skip", "skip-file"});
     f("json", json, "print one JSON object per record and line");
   }
 };
 
-const std::vector<int64_t>* find_ints(const Example& example, const std::string& key) {
-  const auto it = example.find(key);
-  return it == example.end() ? nullptr : std::get_if<std::vector<int64_t>>(&it->second);
-}
+// Whatever decodes the tokens of the records; nothing where nothing does.
+using Decoder = std::optional<AnyTokenizer>;
 
-std::string token_text(const Vocabulary& vocabulary, int64_t id) {
-  if (id >= 0 && id < vocabulary.size()) return vocabulary.token(id);
+std::string token_text(const AnyTokenizer& tokenizer, int64_t id) {
+  if (id >= 0 && id < tokenizer.size()) return tokenizer.token(id);
   return fmt::format("<{} is not in the vocabulary>", id);
 }
 
 // Tokens of each segment, padding left out.
-std::array<std::vector<std::string>, 2> segment_tokens(const Example& example,
-                                                       const Vocabulary& vocabulary) {
-  std::array<std::vector<std::string>, 2> segments;
+std::array<std::vector<int64_t>, 2> segment_ids(const Example& example) {
+  std::array<std::vector<int64_t>, 2> segments;
   const auto* ids = find_ints(example, "input_ids");
-  const auto* mask = find_ints(example, "input_mask");
-  const auto* segment = find_ints(example, "segment_ids");
+  const auto* mask = find_either(example, "input_mask", "attention_mask");
+  const auto* segment = find_either(example, "segment_ids", "token_type_ids");
   for (size_t i = 0; ids != nullptr && i < ids->size(); ++i) {
     if (mask != nullptr && i < mask->size() && (*mask)[i] == 0) continue;
     const bool second = segment != nullptr && i < segment->size() && (*segment)[i] == 1;
-    segments[second ? 1 : 0].push_back(token_text(vocabulary, (*ids)[i]));
+    segments[second ? 1 : 0].push_back((*ids)[i]);
   }
   return segments;
+}
+
+std::vector<std::string> tokens_of(const AnyTokenizer& tokenizer, const std::vector<int64_t>& ids) {
+  std::vector<std::string> tokens;
+  for (const int64_t id : ids) tokens.push_back(token_text(tokenizer, id));
+  return tokens;
+}
+
+// Of byte-level BPE, whose tokens are hard to read: what they spell.
+std::optional<std::string> spelled(const AnyTokenizer& tokenizer, const std::vector<int64_t>& ids) {
+  const BpeTokenizer* bpe = tokenizer.byte_pairs();
+  if (bpe == nullptr) return std::nullopt;
+  const std::vector<int32_t> narrow(ids.begin(), ids.end());
+  auto text = bpe->decode(narrow);
+  return text ? std::optional(*std::move(text)) : std::nullopt;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -129,7 +146,7 @@ struct Shown {
   const std::string& path;
   const RecordReader& reader;
   std::string_view payload;
-  const std::optional<Vocabulary>& vocabulary;
+  const Decoder& decoder;
 };
 
 std::string record_text(const Shown& shown) {
@@ -146,11 +163,14 @@ std::string record_text(const Shown& shown) {
                         feature_type_name(static_cast<FeatureType>(values.index())),
                         values_text(values));
   }
-  if (!shown.vocabulary) return text;
-  const auto segments = segment_tokens(*example, *shown.vocabulary);
+  if (!shown.decoder) return text;
+  const auto segments = segment_ids(*example);
   for (size_t i = 0; i < segments.size(); ++i) {
-    if (!segments[i].empty())
-      text += fmt::format("  tokens {}: {}\n", "AB"[i], joined(segments[i]));
+    if (segments[i].empty()) continue;
+    text +=
+        fmt::format("  tokens {}: {}\n", "AB"[i], joined(tokens_of(*shown.decoder, segments[i])));
+    if (const auto words = spelled(*shown.decoder, segments[i]))
+      text += fmt::format("  text {}: {}\n", "AB"[i], dump_json(bytes_json(*words)));
   }
   return text;
 }
@@ -169,17 +189,36 @@ std::string record_json(const Shown& shown) {
   Json features = Json::object();
   for (const auto& [key, values] : *example) features[key] = values_json(values);
   json["features"] = std::move(features);
-  if (shown.vocabulary) json["tokens"] = segment_tokens(*example, *shown.vocabulary);
+  if (!shown.decoder) return dump_json(json) + "\n";
+  Json tokens = Json::array(), texts = Json::array();
+  for (const std::vector<int64_t>& ids : segment_ids(*example)) {
+    tokens.push_back(tokens_of(*shown.decoder, ids));
+    if (const auto text = spelled(*shown.decoder, ids)) texts.push_back(bytes_json(*text));
+  }
+  json["tokens"] = std::move(tokens);
+  if (!texts.empty()) json["texts"] = std::move(texts);
   return dump_json(json) + "\n";
+}
+
+// The one that was given, or the one of the manifest beside the files.
+Result<Decoder> open_decoder(FileSystem& fs, const ShowOptions& options,
+                             const std::vector<FileInfo>& files) {
+  if (!options.vocab_file.empty()) {
+    HW_ASSIGN_OR_RETURN(AnyTokenizer given, AnyTokenizer::open(fs, options.vocab_file));
+    return Decoder(std::move(given));
+  }
+  const auto manifests = RecordsManifest::beside(fs, files);
+  if (!manifests || manifests->empty()) return Decoder();
+  auto tokenizer = manifests->front().open_tokenizer(fs);
+  if (tokenizer) return Decoder(*std::move(tokenizer));
+  log_info("tokens are not shown: {} (--tokenizer names another)", tokenizer.error().message);
+  return Decoder();
 }
 
 Result<int> run_records_show(const ShowOptions& options) {
   FileSystem& fs = local_files();
   HW_ASSIGN_OR_RETURN(const std::vector<FileInfo> files, list_record_files(fs, options.paths));
-  std::optional<Vocabulary> vocabulary;
-  if (!options.vocab_file.empty()) {
-    HW_ASSIGN_OR_RETURN(vocabulary, Vocabulary::load(fs, options.vocab_file));
-  }
+  HW_ASSIGN_OR_RETURN(const Decoder decoder, open_decoder(fs, options, files));
   HW_ASSIGN_OR_RETURN(const DamagePolicy policy, parse_damage_policy(options.on_damage));
   int64_t seen = 0;
   for (const FileInfo& file : files) {
@@ -188,7 +227,7 @@ Result<int> run_records_show(const ShowOptions& options) {
       HW_ASSIGN_OR_RETURN(const auto payload, reader.next_view());
       if (!payload) break;
       if (seen++ < options.skip) continue;
-      const Shown shown{file.path, reader, *payload, vocabulary};
+      const Shown shown{file.path, reader, *payload, decoder};
       const std::string text = options.json ? record_json(shown) : record_text(shown);
       std::fwrite(text.data(), 1, text.size(), stdout);
     }
@@ -204,7 +243,8 @@ Verb make_records_show_verb() {
        .summary = "print the records of TFRecord files",
        .description =
            "Decodes tf.train.Examples: every feature with its type and values, and, with the "
-           "vocabulary, the tokens of each segment.",
+           "vocabulary, the tokens of each segment, and the text where a tokenizer is byte-level "
+           "BPE.",
        .examples = {{"headwater records show records/ --vocab-file vocab.txt --max 2", ""},
                     {"headwater records show data.tfrecord --skip 1000 --max 1 --json", ""}}},
       run_records_show);

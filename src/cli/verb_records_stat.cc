@@ -9,6 +9,7 @@
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "records/record_stats.h"
+#include "records/records_manifest.h"
 
 namespace headwater {
 namespace {
@@ -28,7 +29,10 @@ struct StatOptions {
         .positional()
         .required()
         .value_name("PATH");
-    f("vocab_file", vocab_file, "vocabulary of the records: adds the share of [UNK]")
+    f("vocab_file", vocab_file,
+      "vocabulary of the records, or a tokenizer's file or folder: adds the share of [UNK], and "
+      "finds ids that it does not have")
+        .alias("tokenizer")
         .value_name("FILE");
     f("on_damage", on_damage, "damaged records").one_of({"stop", "skip", "skip-file"});
     f("json", json, "print a JSON object");
@@ -120,24 +124,25 @@ std::string table(const RecordStats& stats, bool with_vocabulary) {
   return text;
 }
 
-void warn(const RecordStats& stats, const std::optional<Vocabulary>& vocabulary) {
+void warn(const RecordStats& stats, const StatsOptions& options) {
   if (stats.records == 0) log_warning("no records at all: nothing can be trained on these files");
   if (stats.not_examples > 0) {
     log_warning("{} of {} records are not tf.train.Examples", stats.not_examples, stats.records);
   }
-  if (stats.sequence_lengths.size() > 1) {
+  if (stats.sequence_lengths.size() > 1 && options.zeros_are_padding) {
     std::string places;
     for (const auto& [length, facts] : stats.sequence_lengths) {
       if (places.size() < 500) places += fmt::format("; {} first in {}", length, facts.first);
     }
     log_warning("sequence lengths differ, training with a fixed length will stop{}", places);
   }
-  if (!vocabulary) return;
+  const AnyTokenizer* tokenizer = options.tokenizer;
+  if (tokenizer == nullptr) return;
   if (stats.outside_vocabulary > 0) {
     log_warning(
         "{} ids are not in {} ({} tokens; largest id {}): the records were made with "
         "another vocabulary",
-        stats.outside_vocabulary, vocabulary->name(), vocabulary->size(), stats.largest_id);
+        stats.outside_vocabulary, tokenizer->name(), tokenizer->size(), stats.largest_id);
   }
   if (stats.unknown_rate() > kUnknownWarning) {
     log_warning(
@@ -147,22 +152,30 @@ void warn(const RecordStats& stats, const std::optional<Vocabulary>& vocabulary)
   }
 }
 
+// Whether a manifest says of all files that their lists are not filled up.
+bool known_without_padding(FileSystem& fs, const std::vector<FileInfo>& files) {
+  const auto manifests = RecordsManifest::beside(fs, files);
+  return manifests && !manifests->empty() &&
+         std::ranges::none_of(*manifests, [](const RecordsManifest& m) { return m.padded; });
+}
+
 Result<int> run_records_stat(const StatOptions& options) {
   set_num_threads(static_cast<int>(options.threads.value_or(0)));
   FileSystem& fs = local_files();
   HW_ASSIGN_OR_RETURN(const std::vector<FileInfo> files, list_record_files(fs, options.paths));
-  std::optional<Vocabulary> vocabulary;
+  std::optional<AnyTokenizer> tokenizer;
   if (!options.vocab_file.empty()) {
-    HW_ASSIGN_OR_RETURN(vocabulary, Vocabulary::load(fs, options.vocab_file));
+    HW_ASSIGN_OR_RETURN(tokenizer, AnyTokenizer::open(fs, options.vocab_file));
   }
-  HW_ASSIGN_OR_RETURN(const DamagePolicy policy, parse_damage_policy(options.on_damage));
-  HW_ASSIGN_OR_RETURN(const RecordStats stats,
-                      gather_stats(fs, files, vocabulary, {.policy = policy}));
-  const std::string text = options.json
-                               ? dump_json(to_json(stats, vocabulary.has_value()), 2) + "\n"
-                               : table(stats, vocabulary.has_value());
+  StatsOptions what;
+  HW_ASSIGN_OR_RETURN(what.reader.policy, parse_damage_policy(options.on_damage));
+  what.zeros_are_padding = !known_without_padding(fs, files);
+  if (tokenizer) what.tokenizer = &*tokenizer;
+  HW_ASSIGN_OR_RETURN(const RecordStats stats, gather_stats(fs, files, what));
+  const std::string text = options.json ? dump_json(to_json(stats, tokenizer.has_value()), 2) + "\n"
+                                        : table(stats, tokenizer.has_value());
   std::fwrite(text.data(), 1, text.size(), stdout);
-  warn(stats, vocabulary);
+  warn(stats, what);
   return 0;
 }
 

@@ -58,11 +58,7 @@ void report(const AnyTokenizer& tokenizer, const TokenStreamCounts& counts) {
     log_warning("replaced what is not UTF-8 by U+FFFD in {} lines, first in {}",
                 counts.replaced_lines, counts.first_replaced);
   }
-  if (const Tokenizer* pieces = tokenizer.word_pieces()) {
-    for (const std::string& warning : counts.report.warnings(*pieces)) log_line_warning(warning);
-  } else if (const auto warning = counts.report.normal_form_warning(tokenizer.options())) {
-    log_line_warning(*warning);
-  }
+  for (const std::string& warning : counts.report.warnings(tokenizer)) log_line_warning(warning);
   if (tokenizer.options().isolate_emoji)
     log_info("isolating emoji saved {} [UNK]", counts.saved_by_emoji);
 }

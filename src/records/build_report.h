@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "records/electra_build.h"
-#include "tokens/tokenizer.h"
+#include "records/records_build.h"
 
 namespace headwater {
 
@@ -18,14 +17,16 @@ struct BuildInput {
 };
 
 // Counts, options, shards, and digests of vocabulary and inputs. Files are listed one by one up to
-// ten thousand; the digest covers all of them.
-Json build_manifest(const ElectraBuildOptions& options, const Tokenizer& tokenizer,
-                    const std::vector<BuildInput>& inputs, const ElectraBuildSummary& summary);
+// ten thousand; the digest covers all of them. Read by records/records_manifest.h.
+Json build_manifest(const RecordsBuildOptions& options, const AnyTokenizer& tokenizer,
+                    const std::vector<BuildInput>& inputs, const RecordsBuildSummary& summary);
 
-void add_build_warnings(const ElectraBuildOptions& options, const Tokenizer& tokenizer,
-                        ElectraBuildSummary& summary);
+void add_build_warnings(const RecordsBuildOptions& options, const AnyTokenizer& tokenizer,
+                        RecordsBuildSummary& summary);
 
 // Share of positions of the examples that hold a token, 0 to 1.
 double fill_rate(const BuildCounts& counts, int64_t max_seq_length);
+// Share of the texts' tokens that are in no example, 0 to 1; over all copies of the text.
+double lost_share(const RecordsBuildOptions& options, const BuildCounts& counts);
 
 }  // namespace headwater

@@ -6,7 +6,7 @@
 // pure function of its seed. Nothing is masked here: masks are drawn anew for every step
 // (batches/masking.h).
 //
-// Not here: reading, tokenising, shards (records/electra_shards.h).
+// Not here: reading, tokenising, features (records/electra_examples.h), shards.
 #pragma once
 
 #include <cstdint>

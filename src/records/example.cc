@@ -290,10 +290,9 @@ void append_int_entry(std::string_view key, std::span<const Int> values, std::st
   for (const int64_t value : values) p = wire::encode_varint(static_cast<uint64_t>(value), p);
 }
 
-void append_float_entry(std::string_view key, const std::vector<float>& values, std::string& out) {
-  append_entry_start(key, FeatureType::kFloat, static_cast<int64_t>(values.size() * sizeof(float)),
-                     out);
-  out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+void append_float_entry(std::string_view key, std::span<const float> values, std::string& out) {
+  append_entry_start(key, FeatureType::kFloat, static_cast<int64_t>(values.size_bytes()), out);
+  out.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
 
 void append_bytes_entry(std::string_view key, const std::vector<std::string>& values,
@@ -386,15 +385,39 @@ std::string serialize_example(const Example& example) {
   return out + features;
 }
 
-void append_example(std::span<const IntFeature> features, std::string& out) {
-  std::vector<IntFeature> sorted(features.begin(), features.end());
-  std::sort(sorted.begin(), sorted.end(),
-            [](const IntFeature& a, const IntFeature& b) { return a.key < b.key; });
+void append_example(std::span<const IntFeature> ints, std::span<const FloatFeature> floats,
+                    std::string& out) {
+  using Feature = std::variant<IntFeature, FloatFeature>;
+  std::vector<Feature> sorted(ints.begin(), ints.end());
+  sorted.insert(sorted.end(), floats.begin(), floats.end());
+  const auto key = [](const Feature& feature) {
+    return std::visit([](const auto& list) { return list.key; }, feature);
+  };
+  std::ranges::sort(sorted, {}, key);
   int64_t bytes = 0;
-  for (const IntFeature& feature : sorted)
+  for (const IntFeature& feature : ints)
     bytes += framed_size(list_sizes(feature.key, packed_size(feature.values)).entry);
+  for (const FloatFeature& feature : floats) {
+    const auto packed = static_cast<int64_t>(feature.values.size_bytes());
+    bytes += framed_size(list_sizes(feature.key, packed).entry);
+  }
   wire::append_tag_and_length(1, bytes, out);
-  for (const IntFeature& feature : sorted) append_int_entry(feature.key, feature.values, out);
+  for (const Feature& feature : sorted) {
+    if (const auto* list = std::get_if<IntFeature>(&feature))
+      append_int_entry(list->key, list->values, out);
+    else append_float_entry(key(feature), std::get<FloatFeature>(feature).values, out);
+  }
+}
+
+const std::vector<int64_t>* find_ints(const Example& example, const std::string& key) {
+  const auto it = example.find(key);
+  return it == example.end() ? nullptr : std::get_if<std::vector<int64_t>>(&it->second);
+}
+
+const std::vector<int64_t>* find_either(const Example& example, const char* key,
+                                        const char* other) {
+  const auto* values = find_ints(example, key);
+  return values != nullptr ? values : find_ints(example, other);
 }
 
 Result<ExampleParser> ExampleParser::create(std::vector<FeatureSpec> specs) {

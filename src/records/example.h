@@ -31,13 +31,26 @@ Result<Example> parse_example(std::string_view payload);
 // Sorted keys, packed lists: equal examples give equal bytes.
 std::string serialize_example(const Example& example);
 
-// The same bytes for features of int64 whose values are at hand as int32: what builders write.
-// Appends to `out`.
+// The same bytes for features of int64 whose values are at hand as int32, and of float: what
+// builders write. Appends to `out`.
 struct IntFeature {
   std::string_view key;
   std::span<const int32_t> values;
 };
-void append_example(std::span<const IntFeature> features, std::string& out);
+struct FloatFeature {
+  std::string_view key;
+  std::span<const float> values;
+};
+void append_example(std::span<const IntFeature> ints, std::span<const FloatFeature> floats,
+                    std::string& out);
+inline void append_example(std::span<const IntFeature> ints, std::string& out) {
+  append_example(ints, {}, out);
+}
+
+// The values of a feature of int64; null when there is none of that name and type.
+const std::vector<int64_t>* find_ints(const Example& example, const std::string& key);
+// Under the first of two names that the example has: google's and Hugging Face's.
+const std::vector<int64_t>* find_either(const Example& example, const char* key, const char* other);
 
 struct FeatureSpec {
   enum class Layout {

@@ -14,11 +14,6 @@ double ratio(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
-const std::vector<int64_t>* find_ints(const Example& example, const std::string& key) {
-  const auto it = example.find(key);
-  return it == example.end() ? nullptr : std::get_if<std::vector<int64_t>>(&it->second);
-}
-
 int64_t size_of(const FeatureValues& values) {
   return std::visit(
       [](const auto& list) -> int64_t {
@@ -42,19 +37,65 @@ void add_features(const Example& example, std::map<std::string, FeatureStats>& f
   }
 }
 
+// What is looked at in an example.
+struct Look {
+  std::optional<SpecialIds> special = {};
+  int64_t vocabulary_size = 0;  // 0: not known
+  bool zeros_are_padding = true;
+};
+
+Result<Look> look_for(const StatsOptions& options) {
+  Look look{.zeros_are_padding = options.zeros_are_padding};
+  if (options.tokenizer == nullptr) return look;
+  look.vocabulary_size = options.tokenizer->size();
+  if (options.tokenizer->word_pieces() == nullptr) return look;  // knows every text
+  HW_ASSIGN_OR_RETURN(look.special, options.tokenizer->special_ids());
+  return look;
+}
+
 // Calls visit(position, id) for every token.
 template <class Visit>
-void visit_tokens(const std::vector<int64_t>& ids, const std::vector<int64_t>* mask, Visit visit) {
+void visit_tokens(const std::vector<int64_t>& ids, const std::vector<int64_t>* mask,
+                  bool zeros_are_padding, Visit visit) {
   if (mask != nullptr && mask->size() != ids.size()) mask = nullptr;
   size_t end = ids.size();
-  while (mask == nullptr && end > 0 && ids[end - 1] == 0) --end;
+  while (mask == nullptr && zeros_are_padding && end > 0 && ids[end - 1] == 0) --end;
   for (size_t i = 0; i < end; ++i) {
     if (mask == nullptr || (*mask)[i] != 0) visit(i, ids[i]);
   }
 }
 
-Result<RecordStats> file_stats(FileSystem& fs, const FileInfo& file,
-                               const std::optional<SpecialIds>& special, int64_t vocabulary_size,
+void add_example(const Example& example, const Look& look,
+                 const std::function<std::string()>& where, RecordStats& stats) {
+  add_features(example, stats.features);
+  const auto* ids = find_ints(example, "input_ids");
+  if (ids == nullptr) return;
+  const auto* segments = find_either(example, "segment_ids", "token_type_ids");
+  if (segments != nullptr && segments->size() != ids->size()) segments = nullptr;
+  ++stats.examples;
+  stats.positions += static_cast<int64_t>(ids->size());
+  LengthStats& length = stats.sequence_lengths[static_cast<int64_t>(ids->size())];
+  if (length.examples++ == 0) length.first = where();
+  int64_t count = 0;
+  bool second = false;
+  const auto* mask = find_either(example, "input_mask", "attention_mask");
+  visit_tokens(*ids, mask, look.zeros_are_padding, [&](size_t i, int64_t id) {
+    ++count;
+    second = second || (segments != nullptr && (*segments)[i] == 1);
+    stats.largest_id = std::max(stats.largest_id, id);
+    const bool outside = id < 0 || id >= look.vocabulary_size;
+    if (look.vocabulary_size > 0 && outside) ++stats.outside_vocabulary;
+    if (!look.special) return;
+    if (id == look.special->pad || id == look.special->cls || id == look.special->sep) return;
+    ++stats.ordinary;
+    stats.unknown += id == look.special->unk ? 1 : 0;
+  });
+  stats.tokens += count;
+  stats.two_segments += second ? 1 : 0;
+  ++stats.token_counts[count];
+}
+
+Result<RecordStats> file_stats(FileSystem& fs, const FileInfo& file, const Look& look,
                                const RecordReaderOptions& options, const ByteMeter& meter) {
   RecordStats stats;
   stats.files = 1;
@@ -70,9 +111,10 @@ Result<RecordStats> file_stats(FileSystem& fs, const FileInfo& file,
       ++stats.not_examples;
       continue;
     }
-    stats.add_example(*example, special, vocabulary_size, [&] {
+    const auto where = [&] {
       return fmt::format("{}, record {} (counted from 0)", file.path, reader.record_index());
-    });
+    };
+    add_example(*example, look, where, stats);
   }
   stats.damages = reader.damages_skipped();
   stats.empty_files = stats.records == 0 ? 1 : 0;
@@ -119,34 +161,6 @@ void RecordStats::add(const RecordStats& other) {
   }
 }
 
-void RecordStats::add_example(const Example& example, const std::optional<SpecialIds>& special,
-                              int64_t vocabulary_size, const std::function<std::string()>& where) {
-  add_features(example, features);
-  const auto* ids = find_ints(example, "input_ids");
-  if (ids == nullptr) return;
-  const auto* segments = find_ints(example, "segment_ids");
-  if (segments != nullptr && segments->size() != ids->size()) segments = nullptr;
-  ++examples;
-  positions += static_cast<int64_t>(ids->size());
-  LengthStats& length = sequence_lengths[static_cast<int64_t>(ids->size())];
-  if (length.examples++ == 0) length.first = where();
-  int64_t count = 0;
-  bool second = false;
-  visit_tokens(*ids, find_ints(example, "input_mask"), [&](size_t i, int64_t id) {
-    ++count;
-    second = second || (segments != nullptr && (*segments)[i] == 1);
-    largest_id = std::max(largest_id, id);
-    if (!special) return;
-    if (id < 0 || id >= vocabulary_size) ++outside_vocabulary;
-    if (id == special->pad || id == special->cls || id == special->sep) return;
-    ++ordinary;
-    unknown += id == special->unk ? 1 : 0;
-  });
-  tokens += count;
-  two_segments += second ? 1 : 0;
-  ++token_counts[count];
-}
-
 TokenHistogram histogram(const std::map<int64_t, int64_t>& token_counts, int64_t bins) {
   TokenHistogram result;
   if (token_counts.empty()) return result;
@@ -162,16 +176,11 @@ TokenHistogram histogram(const std::map<int64_t, int64_t>& token_counts, int64_t
 }
 
 Result<RecordStats> gather_stats(FileSystem& fs, const std::vector<FileInfo>& files,
-                                 const std::optional<Vocabulary>& vocabulary,
-                                 RecordReaderOptions options) {
-  std::optional<SpecialIds> special;
-  if (vocabulary) {
-    HW_ASSIGN_OR_RETURN(special, vocabulary->special_ids());
-  }
-  const int64_t vocabulary_size = vocabulary ? vocabulary->size() : 0;
+                                 const StatsOptions& options) {
+  HW_ASSIGN_OR_RETURN(const Look look, look_for(options));
   std::vector<Result<RecordStats>> parts(files.size());
   for_each_record_file(files, "counting", [&](size_t i, const ByteMeter& meter) {
-    parts[i] = file_stats(fs, files[i], special, vocabulary_size, options, meter);
+    parts[i] = file_stats(fs, files[i], look, options.reader, meter);
   });
   RecordStats all;
   for (const Result<RecordStats>& part : parts) {

@@ -12,7 +12,7 @@
 #include "records/example.h"
 #include "records/record_file.h"
 #include "records/record_files.h"
-#include "tokens/vocabulary.h"
+#include "tokens/any_tokenizer.h"
 
 namespace headwater {
 
@@ -34,19 +34,23 @@ struct RecordStats {
   int64_t damages = 0;  // skipped
   std::map<std::string, FeatureStats> features;
 
-  // Examples with input_ids. A token is a position that input_mask marks (without a mask: all but
-  // the zeros at the end).
+  // Examples with input_ids. A token is a position that input_mask or attention_mask marks (without
+  // a mask: all but the zeros at the end, or all).
   int64_t examples = 0, positions = 0, tokens = 0, two_segments = 0;
   std::map<int64_t, LengthStats> sequence_lengths;  // values of input_ids, padding included
   std::map<int64_t, int64_t> token_counts;          // examples by number of tokens
-  // With a vocabulary: ordinary tokens are those besides [PAD], [CLS] and [SEP].
+  // With a tokenizer: ordinary tokens are those besides [PAD], [CLS] and [SEP].
   int64_t ordinary = 0, unknown = 0, outside_vocabulary = 0, largest_id = -1;
 
   double fill_rate() const;
   double unknown_rate() const;
   void add(const RecordStats& other);
-  void add_example(const Example& example, const std::optional<SpecialIds>& special,
-                   int64_t vocabulary_size, const std::function<std::string()>& where);
+};
+
+struct StatsOptions {
+  RecordReaderOptions reader = {};
+  const AnyTokenizer* tokenizer = nullptr;  // of the records
+  bool zeros_are_padding = true;            // at the end of lists without a mask
 };
 
 struct TokenHistogram {
@@ -57,10 +61,9 @@ struct TokenHistogram {
 };
 TokenHistogram histogram(const std::map<int64_t, int64_t>& token_counts, int64_t bins);
 
-// The error of the first file that fails. Damaged records follow options.policy.
+// The error of the first file that fails. Damaged records follow options.reader.policy.
 Result<RecordStats> gather_stats(FileSystem& fs, const std::vector<FileInfo>& files,
-                                 const std::optional<Vocabulary>& vocabulary,
-                                 RecordReaderOptions options = {});
+                                 const StatsOptions& options = {});
 
 Json to_json(const RecordStats& stats, bool with_vocabulary);
 

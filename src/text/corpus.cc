@@ -126,7 +126,7 @@ struct LineReader::State {
 
   std::string record;  // text of the current .jsonl or .tsv record, and what is left of it
   std::string_view rest;
-  bool in_record = false, blank_due = false;
+  bool in_record = false, blank_due = false, record_ended = false;
   size_t column = 0;  // .tsv, from 0
   bool column_known = false;
 
@@ -263,9 +263,11 @@ Result<bool> LineReader::State::parse_tsv_record(std::string_view raw) {
 
 // The lines of a record's text, then a blank line that ends the document.
 Result<bool> LineReader::State::next_record_line(std::string_view& out) {
+  record_ended = false;
   while (!in_record) {
     if (blank_due) {
       blank_due = false;
+      record_ended = true;
       out = {};
       return true;
     }
@@ -310,6 +312,8 @@ Result<bool> LineReader::next(std::string_view& line) {
   return state_->form == Form::kPlain ? state_->next_valid(line) : state_->next_record_line(line);
 }
 
+bool LineReader::holds_records() const { return state_->form != Form::kPlain; }
+bool LineReader::record_ended() const { return state_->record_ended; }
 int64_t LineReader::line_number() const { return state_->line; }
 int64_t LineReader::bytes_read() const { return state_->read; }
 int64_t LineReader::replaced_lines() const { return state_->replaced; }

@@ -56,6 +56,9 @@ class LineReader {
   // until the next call. A byte order mark at the start of the file is skipped.
   Result<bool> next(std::string_view& line);
 
+  bool holds_records() const;  // .jsonl or .tsv
+  bool record_ended() const;   // the last line was the blank one that follows a record's text
+
   int64_t line_number() const;         // of the last line, from 1, counted in the file
   int64_t bytes_read() const;          // of the unpacked file
   int64_t replaced_lines() const;      // lines with invalid UTF-8 that were repaired

@@ -65,6 +65,29 @@ std::optional<int32_t> AnyTokenizer::end_of_text() const {
   return bpe != nullptr ? bpe->end_of_text() : std::nullopt;
 }
 
+std::optional<int32_t> AnyTokenizer::find(std::string_view token) const {
+  if (const BpeTokenizer* bpe = byte_pairs()) return bpe->model().find(token);
+  return word_pieces()->vocabulary().find(token);
+}
+
+Result<SpecialIds> AnyTokenizer::special_ids() const {
+  if (word_pieces() != nullptr) return word_pieces()->vocabulary().special_ids();
+  SpecialIds ids;
+  std::vector<std::string_view> missing;
+  const auto look_up = [&](std::string_view token, int32_t& id) {
+    if (const auto found = find(token)) id = *found;
+    else missing.push_back(token);
+  };
+  look_up("<pad>", ids.pad);
+  look_up("<unk>", ids.unk);
+  look_up("<s>", ids.cls);
+  look_up("</s>", ids.sep);
+  look_up("<mask>", ids.mask);
+  if (missing.empty()) return ids;
+  return fail_hint(Code::kInvalidArgument, "is it the tokenizer of a masked language model?",
+                   "vocabulary {} ({} tokens) lacks {}", name(), size(), fmt::join(missing, ", "));
+}
+
 const std::string& AnyTokenizer::name() const {
   if (const BpeTokenizer* bpe = byte_pairs()) return bpe->model().name();
   return word_pieces()->vocabulary().name();

@@ -49,6 +49,10 @@ class AnyTokenizer {
   bool starts_word(int64_t id) const;
   // <|endoftext|>, where the vocabulary has it; WordPiece has none.
   std::optional<int32_t> end_of_text() const;
+  std::optional<int32_t> find(std::string_view token) const;  // as its text stands in the text
+  // [PAD], [UNK], [CLS], [SEP], [MASK]; of byte-level BPE RoBERTa's <pad>, <unk>, <s>, </s>,
+  // <mask>. When any is missing, an error that names file, size and all missing.
+  Result<SpecialIds> special_ids() const;
 
   const std::string& name() const;    // path of the vocabulary
   const std::string& digest() const;  // SHA-256 of what decides on ids

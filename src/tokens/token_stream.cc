@@ -68,8 +68,7 @@ class LineFormatter {
     if (glued_) count_saved(line, ids, result);
     std::span<const int32_t> plain = ids;
     if (special_) plain = plain.subspan(1, plain.size() - 2);
-    if (pieces_ != nullptr) return result.report.add(*pieces_, line, plain);
-    result.report.add_known(line, static_cast<int64_t>(plain.size()));
+    result.report.add(tokenizer_, line, plain);
   }
 
  private:

@@ -40,6 +40,12 @@ void UnknownReport::add(const Tokenizer& tokenizer, std::string_view line,
   }
 }
 
+void UnknownReport::add(const AnyTokenizer& tokenizer, std::string_view line,
+                        std::span<const int32_t> ids) {
+  if (const Tokenizer* pieces = tokenizer.word_pieces()) return add(*pieces, line, ids);
+  add_known(line, static_cast<int64_t>(ids.size()));  // byte-level BPE knows every text
+}
+
 void UnknownReport::add_known(std::string_view line, int64_t tokens) {
   ++lines_;
   tokens_ += tokens;
@@ -106,6 +112,12 @@ std::vector<std::string> UnknownReport::warnings(const Tokenizer& tokenizer) con
   }
   if (auto warning = normal_form_warning(tokenizer.options())) out.push_back(*std::move(warning));
   return out;
+}
+
+std::vector<std::string> UnknownReport::warnings(const AnyTokenizer& tokenizer) const {
+  if (const Tokenizer* pieces = tokenizer.word_pieces()) return warnings(*pieces);
+  const auto warning = normal_form_warning(tokenizer.options());
+  return warning ? std::vector<std::string>{*warning} : std::vector<std::string>();
 }
 
 std::optional<std::string> UnknownReport::normal_form_warning(

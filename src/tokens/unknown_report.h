@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tokens/tokenizer.h"
+#include "tokens/any_tokenizer.h"
 
 namespace headwater {
 
@@ -20,8 +20,7 @@ class UnknownReport {
 
   // Takes one line and the ids that `tokenizer` gave for it.
   void add(const Tokenizer& tokenizer, std::string_view line, std::span<const int32_t> ids);
-  // The same for a tokenizer that knows every text.
-  void add_known(std::string_view line, int64_t tokens);
+  void add(const AnyTokenizer& tokenizer, std::string_view line, std::span<const int32_t> ids);
   void merge(const UnknownReport& other);
 
   int64_t lines() const { return lines_; }
@@ -34,13 +33,15 @@ class UnknownReport {
 
   // What a person should know, a sentence each; empty when all is well.
   std::vector<std::string> warnings(const Tokenizer& tokenizer) const;
-  // The one about normal forms, which concerns every tokenizer.
-  std::optional<std::string> normal_form_warning(const TokenizerOptions& options) const;
+  std::vector<std::string> warnings(const AnyTokenizer& tokenizer) const;
 
  private:
   enum Cause : size_t { kSplitHangul, kDecomposed, kTooLong, kEmoji, kForeign, kCauses };
   static Cause cause_of(const Tokenizer& tokenizer, std::string_view word);
   std::string advice(const Tokenizer& tokenizer, Cause cause) const;
+  void add_known(std::string_view line, int64_t tokens);  // no [UNK] among them
+  // The one about normal forms, which concerns every tokenizer.
+  std::optional<std::string> normal_form_warning(const TokenizerOptions& options) const;
 
   int64_t lines_ = 0, tokens_ = 0, unknown_ = 0, denormal_lines_ = 0;
   int64_t sampled_lines_ = 0;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "records/record_files.h"
+#include "records/records_manifest.h"
 
 namespace headwater {
 namespace {
@@ -36,33 +37,12 @@ constexpr std::array kFreeOptions = {"resume",
                                      "word_list",
                                      "early_stopping_patience"};
 
-// The manifest that `records build` left beside the first shard, if there is one.
-Result<std::optional<Json>> read_manifest(FileSystem& fs, const std::string& records,
-                                          std::string& path) {
-  HW_ASSIGN_OR_RETURN(const std::vector<FileInfo> files,
-                      list_record_files(fs, split_patterns(records)));
-  path = join_path(directory_name(files.front().path), kRecordsManifest);
-  if (!fs.exists(path)) return std::optional<Json>();
-  HW_ASSIGN_OR_RETURN(const std::string text, read_file(fs, path, kRecordsManifestLimit));
-  HW_ASSIGN_OR_RETURN(Json json, parse_json(text, path));
-  if (!json.is_object() || !json.contains("headwater_records")) return std::optional<Json>();
-  return std::optional<Json>(std::move(json));
-}
-
-Result<> check_vocabulary(const Json& manifest, const Vocabulary& vocabulary,
-                          const std::string& path) {
-  if (manifest.at("vocabulary").at("sha256").get<std::string>() == vocabulary.digest()) return {};
-  return fail_hint(Code::kFailedPrecondition,
-                   "use the vocabulary the records were built with, or build them anew",
-                   "{} is not the vocabulary that {} names", vocabulary.name(), path);
-}
-
-TokenizerOptions tokenizer_of(const Json& manifest) {
+// What of the tokenizer an export has to know.
+TokenizerOptions tokenizer_of(const RecordsManifest& manifest) {
   TokenizerOptions tokenizer;
-  const Json& options = manifest.at("options");
-  tokenizer.do_lower_case = options.value("do_lower_case", false);
-  tokenizer.strip_accents = options.value("strip_accents", false);
-  tokenizer.normalize = options.value("normalize", std::string("none"));
+  tokenizer.do_lower_case = manifest.tokenizer.do_lower_case;
+  tokenizer.strip_accents = manifest.tokenizer.strip_accents.value_or(false);
+  tokenizer.normalize = manifest.tokenizer.normalize;
   return tokenizer;
 }
 
@@ -73,16 +53,13 @@ Result<RunInputs> RunInputs::open(FileSystem& fs, const PretrainOptions& options
   HW_ASSIGN_OR_RETURN(const SpecialIds specials, vocabulary.special_ids());
   HW_ASSIGN_OR_RETURN(ElectraConfigs configs, options.model_configs(vocabulary.size()));
   std::optional<TokenizerOptions> tokenizer;
-  std::string path;
-  HW_ASSIGN_OR_RETURN(const std::optional<Json> manifest, read_manifest(fs, options.records, path));
-  if (manifest) {
-    try {
-      HW_RETURN_IF_ERROR(check_vocabulary(*manifest, vocabulary, path));
-      tokenizer = tokenizer_of(*manifest);
-    } catch (const nlohmann::detail::exception&) {
-      return fail_hint(Code::kInvalidArgument, "remove or rebuild it",
-                       "{} is not a manifest of `records build`", path);
-    }
+  HW_ASSIGN_OR_RETURN(const std::vector<FileInfo> files,
+                      list_record_files(fs, split_patterns(options.records)));
+  HW_ASSIGN_OR_RETURN(const std::vector<RecordsManifest> manifests,
+                      RecordsManifest::beside(fs, files));
+  for (const RecordsManifest& manifest : manifests) {
+    HW_RETURN_IF_ERROR(manifest.check_vocabulary(vocabulary.name(), vocabulary.digest()));
+    if (!tokenizer) tokenizer = tokenizer_of(manifest);
   }
   if (options.do_lower_case) {
     if (!tokenizer) tokenizer.emplace();

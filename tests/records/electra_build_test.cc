@@ -1,4 +1,4 @@
-#include "records/electra_build.h"
+#include "records/records_build.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,81 +6,15 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/threads.h"
 #include "io/fault_files.h"
-#include "io/memory_files.h"
+#include "records/build_fixture.h"
 #include "records/build_report.h"
-#include "records/example.h"
 #include "text/white_space.h"
 
 namespace headwater {
 namespace {
 
-const std::string kGolden = HW_TESTS_DIR "/golden/builder/";
-
-std::string golden(const std::string& name) { return *read_file(local_files(), kGolden + name); }
-
-// A corpus of three small files and the vocabulary of the golden runs.
-class ElectraBuildTest : public testing::Test {
- protected:
-  void SetUp() override {
-    set_num_threads(1);
-    fs_.put("vocab.txt", golden("vocab.txt"));
-    for (const char* name : {"part_00.txt", "part_01.txt", "part_02.txt"})
-      fs_.put(std::string("corpus/") + name, golden(std::string("corpus/") + name));
-    options_.corpus_dir = "corpus";
-    options_.vocab_file = "vocab.txt";
-    options_.output_dir = "out";
-    options_.max_seq_length = 32;
-    options_.num_out_files = 2;
-  }
-  void TearDown() override { set_num_threads(0); }
-
-  Result<ElectraBuildSummary> build() { return build_electra_records(fs_, options_); }
-  ElectraBuildSummary must_build() {
-    auto summary = build();
-    EXPECT_TRUE(summary.has_value()) << summary.error().to_string();
-    return summary.value_or(ElectraBuildSummary{});
-  }
-  std::string error() {
-    auto summary = build();
-    EXPECT_FALSE(summary.has_value());
-    return summary ? "" : summary.error().to_string();
-  }
-  void use_corpus(const std::string& text, const std::string& name = "a.txt") {
-    fs_.put("one/" + name, text);
-    options_.corpus_dir = "one";
-  }
-  static bool warns(const ElectraBuildSummary& summary, std::string_view text) {
-    for (const std::string& warning : summary.warnings)
-      if (warning.find(text) != std::string::npos) return true;
-    return false;
-  }
-  // Files under a folder, by name.
-  std::map<std::string, std::string> files_in(const std::string& folder) const {
-    std::map<std::string, std::string> found;
-    for (const auto& [path, content] : fs_.files())
-      if (path.starts_with(folder + "/")) found[path.substr(folder.size() + 1)] = content;
-    return found;
-  }
-
-  MemoryFileSystem fs_;
-  ElectraBuildOptions options_;
-};
-
-std::vector<std::string> payloads_of(FileSystem& fs, const std::string& path) {
-  auto reader = RecordReader::open(fs, path);
-  EXPECT_TRUE(reader.has_value()) << reader.error().to_string();
-  std::vector<std::string> payloads;
-  for (std::string payload; *reader->next(payload);) payloads.push_back(payload);
-  return payloads;
-}
-
-std::vector<int64_t> feature(const std::string& payload, const std::string& key) {
-  auto example = parse_example(payload);
-  EXPECT_TRUE(example.has_value());
-  return std::get<std::vector<int64_t>>(example->at(key));
-}
+class ElectraBuildTest : public BuildTest {};
 
 TEST_F(ElectraBuildTest, WritesShardsAndAManifest) {
   const auto summary = must_build();
@@ -148,24 +82,8 @@ TEST_F(ElectraBuildTest, OneFileGivesTheBuildersExamplesInTurn) {
 }
 
 TEST_F(ElectraBuildTest, DoesNotDependOnThreads) {
-  for (int i = 0; i < 20; ++i)  // more files than lanes, one of several blocks
-    fs_.put(fmt::format("many/{:02}.txt", i), [&] {
-      std::string text;
-      for (int j = 0; j < (i == 7 ? 900 : 3 * i); ++j) text += golden("corpus/part_00.txt");
-      return text;
-    }());
-  options_.corpus_dir = "many";
-  std::map<std::string, std::string> first;
-  for (const int threads : {1, 2, 5}) {
-    set_num_threads(threads);
-    options_.overwrite = true;
-    must_build();
-    if (first.empty()) first = files_in("out");
-    EXPECT_EQ(files_in("out"), first) << threads;
-  }
-  options_.seed = 1;
-  must_build();
-  EXPECT_NE(files_in("out"), first);
+  use_many_files();
+  expect_same_on_all_threads(true);
 }
 
 TEST_F(ElectraBuildTest, EmptyShardsAreWrittenAndSaidSo) {
@@ -181,8 +99,9 @@ TEST_F(ElectraBuildTest, ReadsNoMoreThanARoundNeeds) {
   while (text.size() < size_t{8} << 20) text += golden("corpus/part_02.txt");
   fs_.put("big.txt", text);
   FaultFileSystem counting(fs_);
-  LaneOptions options;
-  ExampleLane lane(counting, options, {{0, {"big.txt", static_cast<int64_t>(text.size())}}});
+  const LaneRules rules;
+  BuildLane lane(counting, rules, ElectraExamples(128, SpecialIds{}, Key{}),
+                 {{0, {"big.txt", static_cast<int64_t>(text.size())}}});
   int64_t reads = 0;
   while (!lane.done()) {
     ASSERT_TRUE(lane.read(4).has_value());
@@ -356,7 +275,7 @@ TEST_F(ElectraBuildTest, JsonRecordsAreDocuments) {
 }
 
 TEST_F(ElectraBuildTest, AStopLeavesNothing) {
-  auto summary = build_electra_records(fs_, options_, [] { return true; });
+  auto summary = build_records(fs_, options_, [] { return true; });
   ASSERT_FALSE(summary.has_value());
   EXPECT_EQ(summary.error().code, Code::kCancelled);
   EXPECT_FALSE(fs_.exists("out"));
@@ -427,7 +346,7 @@ class ElectraBuildFaults : public ElectraBuildTest, public testing::WithParamInt
     reset_target();
     FaultFileSystem faulty(fs_);
     arm(faulty);
-    const auto result = build_electra_records(faulty, options_);
+    const auto result = build_records(faulty, options_);
     if (crashes) fs_.lose_unsynced();
     check_target(crashes);
     if (result || GetParam() || crashes) return;
@@ -440,7 +359,7 @@ class ElectraBuildFaults : public ElectraBuildTest, public testing::WithParamInt
 TEST_P(ElectraBuildFaults, NoHalfShardUnderAFinalName) {
   reset_target();
   FaultFileSystem counting(fs_);
-  ASSERT_TRUE(build_electra_records(counting, options_).has_value());
+  ASSERT_TRUE(build_records(counting, options_).has_value());
   ASSERT_GT(counting.operations(), 8);
   for (int64_t n = 1; n <= counting.operations(); ++n) {
     SCOPED_TRACE(n);
@@ -454,7 +373,7 @@ INSTANTIATE_TEST_SUITE_P(FreshAndOverwrite, ElectraBuildFaults, testing::Bool())
 TEST_F(ElectraBuildTest, AFullDiskIsOneLine) {
   FaultFileSystem faulty(fs_);
   faulty.fill_disk_at(4);
-  const auto result = build_electra_records(faulty, options_);
+  const auto result = build_records(faulty, options_);
   ASSERT_FALSE(result.has_value());
   const auto text = result.error().to_string();
   EXPECT_NE(text.find("space"), std::string::npos) << text;
@@ -464,7 +383,7 @@ TEST_F(ElectraBuildTest, AFullDiskIsOneLine) {
 TEST_F(ElectraBuildTest, ReadErrorsEndTheBuild) {
   FaultFileSystem faulty(fs_);
   faulty.fail_read_at(4);
-  EXPECT_FALSE(build_electra_records(faulty, options_).has_value());
+  EXPECT_FALSE(build_records(faulty, options_).has_value());
   EXPECT_FALSE(fs_.exists("out"));
 }
 

@@ -171,6 +171,19 @@ TEST(ExampleGolden, WritesTensorFlowsBytes) {
   EXPECT_EQ(bytes, serialized(golden_json("examples_expected.json")[0]));
 }
 
+TEST(Example, ListsAtHandGiveTheBytesOfAnExample) {
+  const std::vector<int32_t> positions = {3, 7}, none;
+  const std::vector<float> weights = {1, 0.5F}, no_weights;
+  const std::vector<IntFeature> ints = {{"z", none}, {"masked_lm_positions", positions}};
+  const std::vector<FloatFeature> floats = {{"masked_lm_weights", weights}, {"a", no_weights}};
+  std::string bytes;
+  append_example(ints, floats, bytes);
+  EXPECT_EQ(bytes, serialize_example({{"masked_lm_positions", std::vector<int64_t>{3, 7}},
+                                      {"masked_lm_weights", weights},
+                                      {"z", std::vector<int64_t>()},
+                                      {"a", std::vector<float>()}}));
+}
+
 // --- cases of the bug reports
 
 std::string first_record(const std::string& name, int64_t skip = 0) {

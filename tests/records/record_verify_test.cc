@@ -162,7 +162,13 @@ TEST(Verify, AFailingDiskIsReportedPerFile) {
 Result<RecordStats> stats_of(FileSystem& fs, const std::vector<std::string>& paths,
                              const std::optional<Vocabulary>& vocabulary = {},
                              RecordReaderOptions options = {}) {
-  return gather_stats(fs, *list_record_files(fs, paths), vocabulary, options);
+  std::optional<AnyTokenizer> tokenizer;
+  if (vocabulary) {
+    HW_ASSIGN_OR_RETURN(Tokenizer made, Tokenizer::create(*vocabulary, {}));
+    tokenizer.emplace(std::move(made));
+  }
+  return gather_stats(fs, *list_record_files(fs, paths),
+                      {.reader = options, .tokenizer = tokenizer ? &*tokenizer : nullptr});
 }
 
 TEST(Stats, PretrainingShards) {
@@ -209,6 +215,22 @@ TEST(Stats, UnknownTokensAndForeignIds) {
   EXPECT_EQ(stats->sequence_lengths.at(5).first, "f, record 1 (counted from 0)");
   const auto no_specials = Vocabulary::from_tokens({"a"}, "none");
   EXPECT_FALSE(stats_of(fs, {"f"}, *no_specials));
+}
+
+// Hugging Face's names; and records that nothing fills up, where a zero is a token.
+TEST(Stats, OtherNamesAndListsWithoutPadding) {
+  MemoryFileSystem fs;
+  const auto ints = [](std::vector<int64_t> v) { return FeatureValues(std::move(v)); };
+  fs.put("f", write_records({serialize_example({{"input_ids", ints({5, 6, 7, 0, 0})},
+                                                {"attention_mask", ints({1, 1, 1, 1, 0})},
+                                                {"token_type_ids", ints({0, 0, 1, 1, 0})}}),
+                             serialize_example({{"input_ids", ints({5, 0})}})})
+                  .bytes);
+  const auto files = *list_record_files(fs, std::vector<std::string>{"f"});
+  const auto stats = gather_stats(fs, files);
+  EXPECT_EQ(stats->tokens, 5);
+  EXPECT_EQ(stats->two_segments, 1);
+  EXPECT_EQ(gather_stats(fs, files, {.zeros_are_padding = false})->tokens, 6);
 }
 
 TEST(Stats, DamageFollowsThePolicy) {

@@ -52,6 +52,22 @@ TEST(LineReader, LineEnds) {
   EXPECT_EQ(lines_of("a\u2028b\n"), Lines{"a\u2028b"});
 }
 
+TEST(LineReader, TellsTheEndOfARecordFromABlankLine) {
+  MemoryFileSystem fs;
+  fs.put("a.jsonl", "{\"text\": \"a\\n\\nb\"}\n");
+  fs.put("a.txt", "a\n\n");
+  const auto ends = [&](const char* path) {
+    auto reader = *LineReader::open(fs, path);
+    std::vector<bool> ended;
+    for (std::string_view line; *reader.next(line);) ended.push_back(reader.record_ended());
+    return ended;
+  };
+  EXPECT_EQ(ends("a.jsonl"), (std::vector<bool>{false, false, false, true}));
+  EXPECT_EQ(ends("a.txt"), (std::vector<bool>{false, false}));
+  EXPECT_TRUE(LineReader::open(fs, "a.jsonl")->holds_records());
+  EXPECT_FALSE(LineReader::open(fs, "a.txt")->holds_records());
+}
+
 TEST(LineReader, ByteOrderMarkOnlyAtTheStart) {
   EXPECT_EQ(lines_of("\uFEFF가\n\uFEFF나\n"), (Lines{"가", "\uFEFF나"}));
   EXPECT_EQ(lines_of("\uFEFF"), Lines{""});

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/file.h"
-#include "records/electra_build.h"
+#include "records/records_build.h"
 #include "train/pretrain_run.h"
 
 namespace headwater {
@@ -36,7 +36,7 @@ void set_options(Options& options, Fields& fields,
 }
 
 void build_records(const fs::path& folder, const fs::path& vocabulary) {
-  ElectraBuildOptions build;
+  RecordsBuildOptions build;
   Fields fields;
   set_options(build, fields,
               {{"corpus_dir", (folder / "corpus").string()},
@@ -44,7 +44,7 @@ void build_records(const fs::path& folder, const fs::path& vocabulary) {
                {"output_dir", (folder / "records").string()},
                {"max_seq_length", "64"},
                {"num_out_files", "4"}});
-  const auto built = build_electra_records(local_files(), build);
+  const auto built = build_records(local_files(), build);
   ASSERT_TRUE(built) << built.error().to_string();
 }
 
