@@ -80,8 +80,8 @@ Verb make_records_build_verb() {
            "and next_sentence_labels, with static masks also masked_lm_positions, masked_lm_ids "
            "and masked_lm_weights. A random next sentence comes from another document among those "
            "read at about the same time.\n\n"
-           "--task raw: one example per line, or per record; feature input_ids, cut at "
-           "--max-seq-length.\n\n"
+           "--task raw: one example per line, or per record; features "
+           "input_ids, cut at --max-seq-length, and label where --label names one.\n\n"
            "Unless --do-lower-case or --no-lower-case is given, the tokenizer's files or else the "
            "vocabulary decide: text is lower-cased when no piece of a WordPiece vocabulary has an "
            "upper-case letter or a Hangul syllable.",
@@ -98,8 +98,8 @@ Verb make_records_build_verb() {
                      "vocab.txt --output-dir pairs --masking static --whole-word-masking",
                      "BERT's pairs with masks, ten copies of the text"},
                     {"headwater records build --task raw --corpus-dir reviews.tsv --tsv-column "
-                     "document --vocab-file vocab.txt --output-dir reviews",
-                     "one example per row"}}},
+                     "document --label label --vocab-file vocab.txt --output-dir reviews",
+                     "one example per row, with its class"}}},
       run_records_build);
 }
 

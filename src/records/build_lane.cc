@@ -1,6 +1,7 @@
 #include "records/build_lane.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "text/utf8.h"
 #include "text/white_space.h"
@@ -61,7 +62,7 @@ Result<bool> BuildLane::read_block(TextBlock& block) {
       held_line_.emplace(line);
       break;
     }
-    take_line(line, more, block);
+    HW_RETURN_IF_ERROR(take_line(line, more, block));
   }
   return more;
 }
@@ -83,7 +84,7 @@ bool BuildLane::may_begin_block(std::string_view line) const {
   return !is_white_space(decode_utf8(line, next));
 }
 
-void BuildLane::take_line(std::string_view line, bool more, TextBlock& block) {
+Result<> BuildLane::take_line(std::string_view line, bool more, TextBlock& block) {
   const DocumentEnd end = reader_->holds_records() ? rules_->record_end : rules_->plain_end;
   const auto sentence = strip_white_space(line);
   const bool blank = sentence.empty();
@@ -98,9 +99,28 @@ void BuildLane::take_line(std::string_view line, bool more, TextBlock& block) {
     in_document_ = true;
   }
   if (in_document_ && (separates || end == DocumentEnd::kLine)) {
-    block.end_document();
+    HW_ASSIGN_OR_RETURN(const std::optional<int32_t> of_document, label());
+    block.end_document(of_document);
     in_document_ = false;
   }
+  return {};
+}
+
+// Of the record that ends; none where none was asked for.
+Result<std::optional<int32_t>> BuildLane::label() const {
+  if (!rules_->corpus.label) return std::optional<int32_t>();
+  const std::string place =
+      fmt::format("{}: line {}", files_[next_file_ - 1].file.path, reader_->line_number());
+  if (!reader_->holds_records())
+    return fail(Code::kInvalidArgument, "{}: a plain text has no label: .jsonl and .tsv do", place);
+  const std::string& written = reader_->label();
+  int32_t number = 0;
+  const auto [end, error] =
+      std::from_chars(written.data(), written.data() + written.size(), number);
+  if (error == std::errc() && end == written.data() + written.size() && number >= 0)
+    return std::optional(number);
+  return fail_hint(Code::kInvalidArgument, "number the classes 0, 1, 2 ..",
+                   "{}: the label '{}' is no class", place, written);
 }
 
 void BuildLane::take_blocks() {
@@ -114,9 +134,14 @@ void BuildLane::take_blocks() {
       if (!block.sizes().empty()) ++counts.files_with_text;
     }
     auto ids = std::span<const int32_t>(block.ids());
+    auto labels = std::span<const int32_t>(block.labels());
     for (const int32_t size : block.sizes()) {
       if (size == TextBlock::kDocumentEnd) {
         ++counts.documents;
+        if constexpr (requires { maker.set_label(0); }) {
+          if (!labels.empty()) maker.set_label(labels.front());
+        }
+        if (!labels.empty()) labels = labels.subspan(1);
         maker.end_document(output_);
         continue;
       }

@@ -90,7 +90,8 @@ class BuildLane {
   TextBlock& new_block();
   Result<bool> read_block(TextBlock& block);
   Result<bool> next_line(std::string_view& line);
-  void take_line(std::string_view line, bool more, TextBlock& block);
+  Result<> take_line(std::string_view line, bool more, TextBlock& block);
+  Result<std::optional<int32_t>> label() const;
   bool may_begin_block(std::string_view line) const;
 
   FileSystem* fs_;

@@ -1,6 +1,7 @@
 #include "records/raw_examples.h"
 
 #include <algorithm>
+#include <array>
 
 namespace headwater {
 
@@ -8,6 +9,10 @@ void RawOptions::describe(Fields& f) {
   f.group("Examples of --task raw");
   f("add_special_tokens", add_special_tokens,
     "put [CLS] and [SEP] around every text; byte-level BPE puts nothing around it");
+  f("label", label,
+    "field of .jsonl, or column of .tsv, that holds the class of a record, a whole number from 0: "
+    "becomes the feature label")
+      .value_name("NAME|N");
 }
 
 // A long text comes in parts.
@@ -23,14 +28,16 @@ void RawExamples::end_document(ExampleOutput& out) {
   const int64_t specials = specials_ ? 2 : 0;
   if (specials_) ids_.push_back(specials_->sep);
   if (static_cast<int64_t>(ids_.size()) > specials) {
-    const IntFeature feature = {"input_ids", ids_};
-    out.add(std::span(&feature, 1));
+    const int32_t label = label_.value_or(0);
+    const std::array<IntFeature, 2> features = {{{"input_ids", ids_}, {"label", {&label, 1}}}};
+    out.add(std::span(features).first(label_ ? 2 : 1));
     out.counts.kept_tokens += static_cast<int64_t>(ids_.size()) - specials;
     out.counts.special_tokens += specials;
     out.counts.lost_tokens += cut_;
     out.counts.cut_examples += cut_ > 0 ? 1 : 0;
   }
   ids_.clear();
+  label_.reset();
   cut_ = 0;
 }
 

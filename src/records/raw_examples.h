@@ -15,6 +15,7 @@ namespace headwater {
 
 struct RawOptions {
   bool add_special_tokens = true;
+  std::optional<std::string> label;  // field or column
 
   void describe(Fields& f);
 };
@@ -29,11 +30,14 @@ class RawExamples {
   void start_file(int64_t) {}
   void add_text(std::span<const int32_t> ids, ExampleOutput& out);
   void end_document(ExampleOutput& out);
+  // Of the document that ends next.
+  void set_label(int32_t label) { label_ = label; }
 
  private:
   size_t max_seq_length_;
   std::optional<SpecialIds> specials_;
   std::vector<int32_t> ids_;
+  std::optional<int32_t> label_;
   int64_t cut_ = 0;  // tokens of the text that had no room
 };
 

@@ -26,6 +26,7 @@ void shuffle(std::vector<T>& items, Key key) {
 LaneRules lane_rules(const RecordsBuildOptions& options, RecordsTask task) {
   LaneRules rules;
   rules.corpus = options.corpus;
+  if (task == RecordsTask::kRaw) rules.corpus.label = options.raw.label;
   rules.max_seq_length = options.max_seq_length;
   const bool blanks = options.blanks_separate_docs;
   rules.plain_end = blanks ? DocumentEnd::kBlankLine : DocumentEnd::kFile;

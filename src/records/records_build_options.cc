@@ -31,7 +31,8 @@ const std::vector<TaskOption>& task_options() {
                                                   {"masked_lm_prob", {kBert}},
                                                   {"max_predictions_per_seq", {kBert}},
                                                   {"pad", {kBert}},
-                                                  {"add_special_tokens", {kRaw}}};
+                                                  {"add_special_tokens", {kRaw}},
+                                                  {"label", {kRaw}}};
   return options;
 }
 

@@ -25,7 +25,7 @@ void TextBlock::start(int64_t file_number, bool continues) {
   file_number_ = file_number;
   continues_ = continues;
   text_open_ = false;
-  text_.clear(), ends_.clear(), ids_.clear(), sizes_.clear();
+  text_.clear(), ends_.clear(), ids_.clear(), sizes_.clear(), labels_.clear();
   unknown_ = {};
   split_lines_ = 0;
 }
@@ -46,7 +46,8 @@ void TextBlock::close_text() {
   text_open_ = false;
 }
 
-void TextBlock::end_document() {
+void TextBlock::end_document(std::optional<int32_t> label) {
+  if (label) labels_.push_back(*label);
   close_text();
   ends_.push_back(text_.size());
 }

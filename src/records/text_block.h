@@ -36,7 +36,7 @@ class TextBlock {
   void add_text(std::string_view text);  // not empty
   // The same for a document's text that comes line by line: it ends with the document or the block.
   void add_line(std::string_view line, bool first_of_document);
-  void end_document();
+  void end_document(std::optional<int32_t> label = {});
   bool full() const { return text_.size() >= kBytes || ends_.size() >= kBytes / 8; }
   // So much that the next line must go elsewhere, even where it cannot do so without a trace.
   bool overfull() const { return text_.size() >= 16 * kBytes; }
@@ -48,6 +48,8 @@ class TextBlock {
   const std::vector<int32_t>& ids() const { return ids_; }
   // Tokens of one text after the other, or kDocumentEnd.
   const std::vector<int32_t>& sizes() const { return sizes_; }
+  // Of one document after the other, where documents have any.
+  const std::vector<int32_t>& labels() const { return labels_; }
   const UnknownReport& unknown() const { return unknown_; }
   int64_t split_lines() const { return split_lines_; }
 
@@ -59,7 +61,7 @@ class TextBlock {
   bool continues_ = false, text_open_ = false;
   std::string text_;
   std::vector<size_t> ends_;  // of each entry in text_; an empty entry ends a document
-  std::vector<int32_t> ids_, sizes_;
+  std::vector<int32_t> ids_, sizes_, labels_;
   UnknownReport unknown_;
   int64_t split_lines_ = 0;
 };

@@ -52,27 +52,38 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-// Takes one text out of a JSON object without building the rest of it: events of nlohmann's parser.
-struct TextFieldEvents {
+// Takes a text, and a label, out of a JSON object without building the rest of it: events of
+// nlohmann's parser.
+struct RecordEvents {
   std::string_view field;
-  std::string& text;
+  const std::optional<std::string>& label_field;
+  std::string &text, &label;
   int64_t depth = 0;
-  bool at_field = false, found = false;
+  bool at_field = false, at_label = false, found = false, found_label = false;
 
-  bool value() { return at_field = false, true; }
+  bool value() { return at_field = at_label = false, true; }
+  bool number(std::string written) {
+    if (at_label) label = std::move(written), found_label = true;
+    return value();
+  }
   bool null() { return value(); }
-  bool boolean(bool) { return value(); }
-  bool number_integer(Json::number_integer_t) { return value(); }
-  bool number_unsigned(Json::number_unsigned_t) { return value(); }
-  bool number_float(Json::number_float_t, const std::string&) { return value(); }
+  bool boolean(bool content) { return number(content ? "1" : "0"); }
+  bool number_integer(Json::number_integer_t content) { return number(fmt::format("{}", content)); }
+  bool number_unsigned(Json::number_unsigned_t content) {
+    return number(fmt::format("{}", content));
+  }
+  bool number_float(Json::number_float_t, const std::string& written) { return number(written); }
   bool binary(Json::binary_t&) { return value(); }
   bool string(std::string& content) {
+    if (at_label) label = content, found_label = true;
     if (at_field) text.swap(content), found = true;
     return value();
   }
   bool key(const std::string& name) {
     at_field = depth == 1 && name == field;
+    at_label = depth == 1 && label_field && name == *label_field;
     if (at_field) found = false;  // of a repeated name the last one counts
+    if (at_label) found_label = false;
     return true;
   }
   bool start_object(size_t) { return ++depth, value(); }
@@ -127,7 +138,8 @@ struct LineReader::State {
   std::string record;  // text of the current .jsonl or .tsv record, and what is left of it
   std::string_view rest;
   bool in_record = false, blank_due = false, record_ended = false;
-  size_t column = 0;  // .tsv, from 0
+  std::string label;                    // of that record
+  size_t column = 0, label_column = 0;  // .tsv, from 0
   bool column_known = false;
 
   Result<> fill();
@@ -136,7 +148,9 @@ struct LineReader::State {
   Result<bool> next_record_line(std::string_view& out);
   Result<> parse_json_record(std::string_view raw);
   Result<bool> parse_tsv_record(std::string_view raw);
-  Result<> find_column(std::string_view raw, bool& is_header);
+  Result<> find_column(const std::string& wanted, std::string_view raw, size_t& found_at,
+                       bool& is_header);
+  Result<> find_columns(std::string_view raw, bool& is_header);
   std::string place() const { return fmt::format("{}: line {}", path, line); }
 };
 
@@ -205,11 +219,15 @@ Result<bool> LineReader::State::next_valid(std::string_view& out) {
 }
 
 Result<> LineReader::State::parse_json_record(std::string_view raw) {
-  TextFieldEvents events{options.text_field, record};
-  if (Json::sax_parse(raw, &events) && events.found) return {};
+  RecordEvents events{options.text_field, options.label, record, label};
+  const bool parsed = Json::sax_parse(raw, &events) && events.found;
+  if (parsed && (events.found_label || !options.label)) return {};
   // Once more, for the words to say what is wrong.
   HW_ASSIGN_OR_RETURN(const Json json, parse_json(raw, place()));
   if (!json.is_object()) return fail(Code::kInvalidArgument, "{}: not a JSON object", place());
+  if (parsed)
+    return fail_hint(Code::kInvalidArgument, "name the field that holds it: --label",
+                     "{}: no number or text in field '{}'", place(), *options.label);
   std::string names;
   for (const auto& [name, value] : json.items())
     if (value.is_string()) names += (names.empty() ? "" : ", ") + name;
@@ -218,21 +236,14 @@ Result<> LineReader::State::parse_json_record(std::string_view raw) {
                    names.empty() ? "none" : names);
 }
 
-// Takes --tsv-column as a number, or as a name that the first line must hold.
-Result<> LineReader::State::find_column(std::string_view raw, bool& is_header) {
-  is_header = false;
-  if (!options.tsv_column)
-    return fail_hint(Code::kInvalidArgument,
-                     "name the column that holds the text: --tsv-column NAME, or a number from 1",
-                     "{}: a table, but no column was chosen; its first line is '{}'", path,
-                     raw.substr(0, 100));
-  const std::string& wanted = *options.tsv_column;
+// A column by its number from 1, or by a name that the first line, `raw`, must hold.
+Result<> LineReader::State::find_column(const std::string& wanted, std::string_view raw,
+                                        size_t& found_at, bool& is_header) {
   int64_t number = 0;
   const auto [stop, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
   if (error == std::errc() && stop == wanted.data() + wanted.size()) {
-    if (number < 1)
-      return fail(Code::kInvalidArgument, "--tsv-column {}: must be 1 or more", number);
-    column = static_cast<size_t>(number - 1);
+    if (number < 1) return fail(Code::kInvalidArgument, "column {}: must be 1 or more", number);
+    found_at = static_cast<size_t>(number - 1);
     return {};
   }
   const auto names = split(raw, '\t');
@@ -240,16 +251,28 @@ Result<> LineReader::State::find_column(std::string_view raw, bool& is_header) {
   if (found == names.end())
     return fail_hint(Code::kInvalidArgument, "a table without a heading takes a number from 1",
                      "{}: no column '{}' in the first line '{}'", path, wanted, raw.substr(0, 100));
-  column = static_cast<size_t>(found - names.begin());
+  found_at = static_cast<size_t>(found - names.begin());
   is_header = true;
   return {};
+}
+
+Result<> LineReader::State::find_columns(std::string_view raw, bool& is_header) {
+  is_header = false;
+  if (!options.tsv_column)
+    return fail_hint(Code::kInvalidArgument,
+                     "name the column that holds the text: --tsv-column NAME, or a number from 1",
+                     "{}: a table, but no column was chosen; its first line is '{}'", path,
+                     raw.substr(0, 100));
+  HW_RETURN_IF_ERROR(find_column(*options.tsv_column, raw, column, is_header));
+  if (!options.label) return {};
+  return find_column(*options.label, raw, label_column, is_header);
 }
 
 // False for the heading.
 Result<bool> LineReader::State::parse_tsv_record(std::string_view raw) {
   if (!column_known) {
     bool is_header = false;
-    HW_RETURN_IF_ERROR(find_column(raw, is_header));
+    HW_RETURN_IF_ERROR(find_columns(raw, is_header));
     column_known = true;
     if (is_header) return false;
   }
@@ -258,6 +281,11 @@ Result<bool> LineReader::State::parse_tsv_record(std::string_view raw) {
     return fail(Code::kInvalidArgument, "{}: {} columns, but the text is in column {}", place(),
                 cells.size(), column + 1);
   record = cells[column];
+  if (!options.label) return true;
+  if (label_column >= cells.size())
+    return fail(Code::kInvalidArgument, "{}: {} columns, but the label is in column {}", place(),
+                cells.size(), label_column + 1);
+  label = cells[label_column];
   return true;
 }
 
@@ -313,6 +341,7 @@ Result<bool> LineReader::next(std::string_view& line) {
 }
 
 bool LineReader::holds_records() const { return state_->form != Form::kPlain; }
+const std::string& LineReader::label() const { return state_->label; }
 bool LineReader::record_ended() const { return state_->record_ended; }
 int64_t LineReader::line_number() const { return state_->line; }
 int64_t LineReader::bytes_read() const { return state_->read; }

@@ -31,8 +31,11 @@ struct CorpusOptions {
   std::string text_field = "text";        // .jsonl: the field that holds the text
   std::optional<std::string> tsv_column;  // .tsv: a number from 1, or a name in the first line
   int64_t max_line_bytes = int64_t{64} << 20;
+  // What is kept of a record beside its text: a field of .jsonl, a column of .tsv by number or
+  // name.
+  std::optional<std::string> label;
 
-  void describe(Fields& f);
+  void describe(Fields& f);  // all but the label, which few verbs have a use for
 };
 
 struct CorpusFile {
@@ -58,6 +61,8 @@ class LineReader {
 
   bool holds_records() const;  // .jsonl or .tsv
   bool record_ended() const;   // the last line was the blank one that follows a record's text
+  // Of the record that the last lines are from, as it stands there: "3".
+  const std::string& label() const;
 
   int64_t line_number() const;         // of the last line, from 1, counted in the file
   int64_t bytes_read() const;          // of the unpacked file

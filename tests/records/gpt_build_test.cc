@@ -216,7 +216,6 @@ TEST_F(GptBuildTest, NoTextIsAnError) {
 
 // Whatever the documents and the length: the blocks are the joined text.
 RC_GTEST_FIXTURE_PROP(GptBuildTest, BlocksAreTheJoinedText, ()) {
-  SetUp();
   const auto words = *rc::gen::container<std::vector<std::vector<std::string>>>(
       rc::gen::container<std::vector<std::string>>(
           rc::gen::element<std::string>("가", " 나다", "x  y", "끝.", "12")));

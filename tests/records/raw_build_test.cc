@@ -78,6 +78,50 @@ TEST_F(RawBuildTest, AColumnOfATable) {
   EXPECT_EQ(input_ids(must_build()), (Lists{framed("기분이 좋다."), framed("오늘.")}));
 }
 
+TEST_F(RawBuildTest, Labels) {
+  use_corpus("id\tdocument\tlabel\n1\t기분이 좋다.\t1\n2\t오늘.\t0\n3\t \t1\n4\t내일.\t12\n",
+             "a.tsv");
+  options_.corpus.tsv_column = "document";
+  options_.raw.label = "label";
+  const auto labels = [&](const RecordsBuildSummary& summary) {
+    std::vector<int64_t> all;
+    for (const std::string& record : records(summary)) all.push_back(feature(record, "label")[0]);
+    return all;
+  };
+  EXPECT_EQ(labels(must_build()), (std::vector<int64_t>{1, 0, 12}));
+  options_.overwrite = true;
+  options_.raw.label = "3";
+  EXPECT_EQ(labels(must_build()), (std::vector<int64_t>{1, 0, 12}));
+  ASSERT_TRUE(fs_.remove("one/a.tsv").has_value());
+  options_.raw.label = "y";
+  use_corpus(
+      "{\"y\": 2, \"text\": \"오늘.\"}\n{\"text\": \"내일.\", \"y\": \"3\"}\n"
+      "{\"text\": \"내일.\", \"y\": true}\n",
+      "a.jsonl");
+  EXPECT_EQ(labels(must_build()), (std::vector<int64_t>{2, 3, 1}));
+}
+
+TEST_F(RawBuildTest, LabelsThatAreNone) {
+  options_.raw.label = "y";
+  use_corpus("{\"text\": \"오늘.\", \"y\": \"good\"}\n", "a.jsonl");
+  EXPECT_NE(error().find("one/a.jsonl: line 1: the label 'good' is no class; number the classes"),
+            std::string::npos);
+  use_corpus("{\"text\": \"오늘.\", \"y\": -1}\n", "a.jsonl");
+  EXPECT_NE(error().find("the label '-1' is no class"), std::string::npos);
+  use_corpus("{\"text\": \"오늘.\", \"y\": [1]}\n", "a.jsonl");
+  EXPECT_NE(error().find("one/a.jsonl: line 1: no number or text in field 'y'"), std::string::npos);
+  ASSERT_TRUE(fs_.remove("one/a.jsonl").has_value());
+  use_corpus("오늘.\n");
+  EXPECT_NE(error().find("one/a.txt: line 1: a plain text has no label"), std::string::npos);
+  ASSERT_TRUE(fs_.remove("one/a.txt").has_value());
+  options_.corpus.tsv_column = "1";
+  options_.raw.label = "3";
+  use_corpus("오늘.\t1\n", "a.tsv");
+  EXPECT_NE(error().find("2 columns, but the label is in column 3"), std::string::npos);
+  options_.raw.label = "0";
+  EXPECT_NE(error().find("column 0: must be 1 or more"), std::string::npos);
+}
+
 TEST_F(RawBuildTest, DoesNotDependOnThreads) {
   use_many_files();
   expect_same_on_all_threads(true);
