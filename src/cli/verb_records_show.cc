@@ -68,13 +68,14 @@ std::vector<std::string> tokens_of(const AnyTokenizer& tokenizer, const std::vec
   return tokens;
 }
 
-// Of byte-level BPE, whose tokens are hard to read: what they spell.
+// Of byte-level BPE, whose tokens are hard to read: what they spell, with U+FFFD for a character
+// that an example cuts in two.
 std::optional<std::string> spelled(const AnyTokenizer& tokenizer, const std::vector<int64_t>& ids) {
   const BpeTokenizer* bpe = tokenizer.byte_pairs();
   if (bpe == nullptr) return std::nullopt;
   const std::vector<int32_t> narrow(ids.begin(), ids.end());
   auto text = bpe->decode(narrow);
-  return text ? std::optional(*std::move(text)) : std::nullopt;
+  return text ? std::optional(replace_invalid_utf8(*text)) : std::nullopt;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -170,7 +171,7 @@ std::string record_text(const Shown& shown) {
     text +=
         fmt::format("  tokens {}: {}\n", "AB"[i], joined(tokens_of(*shown.decoder, segments[i])));
     if (const auto words = spelled(*shown.decoder, segments[i]))
-      text += fmt::format("  text {}: {}\n", "AB"[i], dump_json(bytes_json(*words)));
+      text += fmt::format("  text {}: {}\n", "AB"[i], dump_json(Json(*words)));
   }
   return text;
 }
@@ -193,7 +194,7 @@ std::string record_json(const Shown& shown) {
   Json tokens = Json::array(), texts = Json::array();
   for (const std::vector<int64_t>& ids : segment_ids(*example)) {
     tokens.push_back(tokens_of(*shown.decoder, ids));
-    if (const auto text = spelled(*shown.decoder, ids)) texts.push_back(bytes_json(*text));
+    if (const auto text = spelled(*shown.decoder, ids)) texts.push_back(*text);
   }
   json["tokens"] = std::move(tokens);
   if (!texts.empty()) json["texts"] = std::move(texts);

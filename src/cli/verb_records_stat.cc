@@ -50,6 +50,8 @@ double percent(int64_t part, int64_t whole) {
 
 std::string feature_rows(const RecordStats& stats) {
   std::string text;
+  size_t width = 16;
+  for (const auto& [key, facts] : stats.features) width = std::max(width, key.size() + 1);
   for (const auto& [key, facts] : stats.features) {
     std::string types;
     for (size_t i = 0; i < facts.types.size(); ++i) {
@@ -60,7 +62,7 @@ std::string feature_rows(const RecordStats& stats) {
     const std::string size = facts.shortest == facts.longest
                                  ? grouped(facts.longest)
                                  : grouped(facts.shortest) + " to " + grouped(facts.longest);
-    text += fmt::format("  {:<16}{} {}{}\n", key, size, types,
+    text += fmt::format("  {:<{}}{} {}{}\n", key, width, size, types,
                         facts.examples == stats.records
                             ? ""
                             : fmt::format(", in {} records only", grouped(facts.examples)));

@@ -21,7 +21,7 @@
 
 #include "batches/batch.h"
 #include "batches/line_records.h"
-#include "batches/word_masking.h"
+#include "records/word_masking.h"
 #include "records/feature_specs.h"
 #include "train/model_trainer.h"
 

@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "checkpoints/hf_directory.h"
 #include "checkpoints/hf_tokenizer.h"
+#include "records/record_files.h"
+#include "records/records_manifest.h"
 
 namespace headwater {
 namespace {
@@ -125,6 +127,21 @@ Result<> open_words(FileSystem& fs, const TrainOptions& options, ModelInputFiles
   return {};
 }
 
+// What their manifests say of the records: that they were made with the model's tokenizer.
+Result<> check_records(FileSystem& fs, const TrainOptions& options, const ModelInputFiles& files) {
+  if (!files.tokenizer || options.dataset != record_format_name(RecordFormat::kTfRecord)) return {};
+  for (const std::string& records : {options.records, options.eval_records}) {
+    if (records.empty()) continue;
+    HW_ASSIGN_OR_RETURN(const auto found, list_record_files(fs, split_patterns(records)));
+    HW_ASSIGN_OR_RETURN(const auto manifests, RecordsManifest::beside(fs, found));
+    for (const RecordsManifest& manifest : manifests) {
+      HW_RETURN_IF_ERROR(
+          manifest.check_vocabulary(files.tokenizer_path, files.tokenizer->digest()));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ModelSource> read_model_source(FileSystem& fs, const TrainOptions& options) {
@@ -161,6 +178,7 @@ Result<ModelInputFiles> ModelInputFiles::open(FileSystem& fs, const TrainOptions
   HW_ASSIGN_OR_RETURN(files.source, read_model_source(fs, options));
   HW_RETURN_IF_ERROR(open_tokenizer(fs, options, files));
   HW_RETURN_IF_ERROR(open_words(fs, options, files));
+  HW_RETURN_IF_ERROR(check_records(fs, options, files));
   if (!options.features.empty()) {
     HW_ASSIGN_OR_RETURN(files.features, read_feature_specs(fs, options.features));
     return files;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "batches/batch_pipeline.h"
-#include "batches/word_masking.h"
+#include "records/word_masking.h"
 #include "checkpoints/model_weights.h"
 #include "tokens/any_tokenizer.h"
 #include "train/model_batches.h"

@@ -24,11 +24,11 @@ class GptBuildTest : public BuildTest {
   }
   // Tokens of the documents with end-of-text behind each, cut every `length` tokens.
   std::vector<Ids> blocks_of(const std::vector<std::string>& documents, size_t length) {
-    Ids all;
+    const AnyTokenizer tokenizer = open_tokenizer();
+    std::vector<int32_t> all;
     for (const std::string& document : documents) {
-      const Ids ids = ids_of(document);
-      all.insert(all.end(), ids.begin(), ids.end());
-      all.push_back(end_);
+      tokenizer.append_ids(document, all);
+      all.push_back(static_cast<int32_t>(end_));
     }
     std::vector<Ids> blocks;
     for (size_t i = 0; i < all.size(); i += length)
@@ -156,6 +156,7 @@ TEST_F(GptBuildTest, ALongDocumentHasTheTokensOfTheWhole) {
 
 // Nothing but white space: no place to cut without a trace, and memory stays bounded.
 TEST_F(GptBuildTest, ALongRunOfBlankLinesIsCutSomewhere) {
+  options_.vocab_file = "vocab.txt";
   std::string text = "처음\n";
   text.append(20 * TextBlock::kBytes, '\n');
   use_corpus(text + "끝\n");
@@ -179,6 +180,16 @@ TEST_F(GptBuildTest, EndOfTextByName) {
   EXPECT_EQ(input_ids(must_build()), blocks_of({"가"}, 32));
   options_.gpt.end_of_text = "<none>";
   EXPECT_NE(error().find("has no token <none>"), std::string::npos);
+}
+
+// Case B016: a text cannot end itself.
+TEST_F(GptBuildTest, EndOfTextInATextIsPlainText) {
+  use_corpus("가 <|endoftext|> 나\n");
+  Ids ids = input_ids(must_build()).at(0);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), end_), 1);
+  options_.tokenizer.parse_specials = options_.overwrite = true;
+  ids = input_ids(must_build()).at(0);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), end_), 2);
 }
 
 // Case B025.

@@ -48,6 +48,7 @@ TEST_F(RawBuildTest, BytePairsKeepTheLineAsItStands) {
   EXPECT_EQ(input_ids(must_build()), (Lists{ids_of(" 기분이  좋다. "), ids_of("\t오늘.")}));
 }
 
+// Case B026.
 TEST_F(RawBuildTest, CutsLongLinesAndSaysSo) {
   use_corpus("기분이 좋다. 기분이 좋다.\n오늘.\n");
   options_.max_seq_length = 6;
@@ -124,7 +125,7 @@ TEST_F(RawBuildTest, LabelsThatAreNone) {
 
 TEST_F(RawBuildTest, DoesNotDependOnThreads) {
   use_many_files();
-  expect_same_on_all_threads(true);
+  expect_same_on_all_threads(false);  // files of equal lines: their order does not show
 }
 
 TEST_F(RawBuildTest, NoTextIsAnError) {

@@ -68,6 +68,23 @@ class TrainRunTest : public SmallRun {
   }
 };
 
+TEST_F(TrainRunTest, RecordsOfAnotherVocabularyAreRefused) {
+  const Settings bert = {{"model", path("bert.json")}, {"tokenizer", path("vocab.txt")}};
+  const auto say = [&](const std::string& digest) {
+    const Json manifest = {{"headwater_records", "bert"},
+                           {"vocabulary", {{"sha256", digest}}},
+                           {"options", Json::object()}};
+    std::ofstream(path("manifest.json")) << manifest.dump();
+  };
+  say("0");
+  EXPECT_NE(error(bert).find("vocab.txt is not the vocabulary that"), std::string::npos);
+  say(Vocabulary::load(local_files(), path("vocab.txt"))->digest());
+  EXPECT_EQ(
+      train("run",
+            {{"model", path("bert.json")}, {"tokenizer", path("vocab.txt")}, {"max_steps", "1"}}),
+      0);
+}
+
 TEST_F(TrainRunTest, LearnsATextInWhichEachTokenDecidesTheNext) {
   ASSERT_EQ(train("run", {{"num_train_epochs", "60"}, {"max_steps", "480"}, {"log_steps", "20"}}),
             0);

@@ -1,5 +1,5 @@
 // Masks of a masked language model: what is drawn, what is shown, where words begin.
-#include "batches/word_masking.h"
+#include "records/word_masking.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -29,6 +29,20 @@ TEST(WordBounds, ContinuationsBelongToTheWordBefore) {
   EXPECT_EQ(starts_of(bounds, {2, 5, 6, 7, 8, 9, 13, 3}),
             (std::vector<int>{1, 1, 0, 0, 1, 0, 1, 1}));
   EXPECT_EQ(starts_of(bounds, {-1, 99}), (std::vector<int>{1, 1}));
+}
+
+TEST(WordBounds, OfATokenizer) {
+  const AnyTokenizer pieces = *Tokenizer::create(*Vocabulary::from_tokens(kTokens, "v"), {});
+  const WordBounds bounds = WordBounds::of(pieces), listed(kTokens, {});
+  const std::vector<int32_t> ids = {2, 5, 6, 7, 8, 9, 13, 3};
+  EXPECT_EQ(starts_of(bounds, ids), starts_of(listed, ids));
+  const AnyTokenizer bytes =
+      *AnyTokenizer::open(local_files(), HW_TESTS_DIR "/golden/bpe/tokenizer.json");
+  std::vector<int32_t> text;
+  bytes.append_ids("it is", text);
+  const std::vector<int> starts = starts_of(WordBounds::of(bytes), text);
+  EXPECT_EQ(starts.front(), 0);  // no white space in front: what is drawn begins there anyhow
+  EXPECT_EQ(std::count(starts.begin(), starts.end(), 1), 1);
 }
 
 TEST(WordBounds, ListedWordsStandByThemselves) {
