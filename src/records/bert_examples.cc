@@ -111,22 +111,18 @@ void BertExamples::take_packed(std::span<const int32_t> ids) {
   packed_.push_back({{ids.begin(), ids.end()}, key});
 }
 
-void BertExamples::finish(ExampleOutput&) {
+void BertExamples::finish() {
   packer_.finish([&](std::span<const int32_t> rest) { take_packed(rest); });
 }
 
-// The copies of a text stand far from one another: each goes through the whole round.
-void BertExamples::end_round(std::span<const TokenizedDocument> documents, const DocumentPool& pool,
-                             ExampleOutput& out) {
-  for (uint32_t copy = 0; copy < rules_->options.copies(); ++copy) {
-    for (const TokenizedDocument& document : documents) add_pairs(document, copy, pool, out);
-    for (const Packed& packed : packed_) {
-      const SegmentExample example{.input_ids = packed.ids,
-                                   .first_segment = std::ssize(packed.ids)};
-      add_example(example, packed.key.fold_in(copy), out);
-    }
+void BertExamples::make_copy(int64_t copy, std::span<const TokenizedDocument> documents,
+                             const DocumentPool& pool, ExampleOutput& out) {
+  const auto number = static_cast<uint32_t>(copy);
+  for (const TokenizedDocument& document : documents) add_pairs(document, number, pool, out);
+  for (const Packed& packed : packed_) {
+    const SegmentExample example{.input_ids = packed.ids, .first_segment = std::ssize(packed.ids)};
+    add_example(example, packed.key.fold_in(number), out);
   }
-  packed_.clear();
 }
 
 void BertExamples::add_pairs(const TokenizedDocument& document, uint32_t copy,

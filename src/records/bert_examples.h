@@ -55,8 +55,8 @@ struct BertRules {
                                                          const AnyTokenizer& tokenizer, Key key);
 };
 
-// Pairs need the documents of all lanes of a round: texts are gathered first, then end_round()
-// makes examples of them.
+// Pairs need the documents of all lanes of a round: texts are gathered first, then made into
+// examples, one copy of the round after the other.
 class BertExamples {
  public:
   // A longer document is taken in parts, to bound memory.
@@ -69,11 +69,13 @@ class BertExamples {
   void end_document(ExampleOutput& out);
 
   std::vector<TokenizedDocument> take_documents() { return std::exchange(documents_, {}); }
+  int64_t copies() const { return rules_->options.copies(); }
   // `documents`: those that were taken in this round.
-  void end_round(std::span<const TokenizedDocument> documents, const DocumentPool& pool,
-                 ExampleOutput& out);
-  // At the end of the corpus, before a last end_round().
-  void finish(ExampleOutput& out);
+  void make_copy(int64_t copy, std::span<const TokenizedDocument> documents,
+                 const DocumentPool& pool, ExampleOutput& out);
+  void end_round() { packed_.clear(); }
+  // At the end of the corpus, before the last copies.
+  void finish();
 
  private:
   struct Packed {

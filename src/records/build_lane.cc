@@ -167,8 +167,16 @@ std::vector<TokenizedDocument> BuildLane::take_documents() {
   return bert != nullptr ? bert->take_documents() : std::vector<TokenizedDocument>();
 }
 
-void BuildLane::end_round(std::span<const TokenizedDocument> documents, const DocumentPool& pool) {
-  if (auto* bert = std::get_if<BertExamples>(&maker_)) bert->end_round(documents, pool, output_);
+void BuildLane::make_copy(int64_t copy, std::span<const TokenizedDocument> documents,
+                          const DocumentPool& pool) {
+  auto* bert = std::get_if<BertExamples>(&maker_);
+  if (bert == nullptr) return;
+  output_.clear();
+  bert->make_copy(copy, documents, pool, output_);
+}
+
+void BuildLane::end_round() {
+  if (auto* bert = std::get_if<BertExamples>(&maker_)) bert->end_round();
 }
 
 void BuildLane::finish(BuildLane* next) {
@@ -178,8 +186,8 @@ void BuildLane::finish(BuildLane* next) {
     else gpt->finish(output_);
   }
   if (auto* bert = std::get_if<BertExamples>(&maker_)) {
-    bert->finish(output_);
-    bert->end_round({}, {}, output_);
+    bert->finish();
+    for (int64_t copy = 0; copy < bert->copies(); ++copy) bert->make_copy(copy, {}, {}, output_);
   }
 }
 

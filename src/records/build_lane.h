@@ -68,9 +68,12 @@ class BuildLane {
   std::span<TextBlock> blocks() { return std::span(blocks_).first(used_blocks_); }
   // Phase 3: the tokens of the blocks, to the maker.
   void take_blocks();
-  // Phase 4, for makers that wait for the documents of all lanes.
+  // Phase 4, for makers that wait for the documents of all lanes: records of one copy of the text
+  // after the other take the place of the output.
   std::vector<TokenizedDocument> take_documents();
-  void end_round(std::span<const TokenizedDocument> documents, const DocumentPool& pool);
+  void make_copy(int64_t copy, std::span<const TokenizedDocument> documents,
+                 const DocumentPool& pool);
+  void end_round();
 
   // After the last round: what is left of the text goes to `next`, or, without it, into examples.
   void finish(BuildLane* next);

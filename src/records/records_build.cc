@@ -23,6 +23,10 @@ void shuffle(std::vector<T>& items, Key key) {
   for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[key.below(i, i)]);
 }
 
+Result<> write(const BuildLane& lane, ShardSet& shards) {
+  return lane.output().visit([&](std::string_view payload) { return shards.write(payload); });
+}
+
 LaneRules lane_rules(const RecordsBuildOptions& options, RecordsTask task) {
   LaneRules rules;
   rules.corpus = options.corpus;
@@ -63,7 +67,7 @@ class RecordsBuild {
   Result<> prepare(const Fields* origins);
   Result<ExampleMaker> make_maker(Key key) const;
   Result<> build(ShardSet& shards, const std::function<bool()>& stop);
-  Result<> run_round(std::span<BuildLane* const> open);
+  Result<> run_round(std::span<BuildLane* const> open, ShardSet& shards);
   Result<> finish_lanes(ShardSet& shards);
   int64_t corpus_bytes() const;
   int64_t shard_count() const;
@@ -149,9 +153,7 @@ Result<> RecordsBuild::build(ShardSet& shards, const std::function<bool()>& stop
     std::erase_if(open, [](const BuildLane* lane) { return lane->done(); });
     if (open.empty()) return {};
     if (stop && stop()) return fail(Code::kCancelled, "interrupted; no shard was written");
-    HW_RETURN_IF_ERROR(run_round(open));
-    for (const BuildLane* lane : open)
-      HW_RETURN_IF_ERROR(lane->output().visit([&](std::string_view p) { return shards.write(p); }));
+    HW_RETURN_IF_ERROR(run_round(open, shards));
     const int64_t done = std::accumulate(
         lanes_.begin(), lanes_.end(), int64_t{0},
         [](int64_t sum, const BuildLane& lane) { return sum + lane.disk_bytes_done(); });
@@ -159,7 +161,7 @@ Result<> RecordsBuild::build(ShardSet& shards, const std::function<bool()>& stop
   }
 }
 
-Result<> RecordsBuild::run_round(std::span<BuildLane* const> open) {
+Result<> RecordsBuild::run_round(std::span<BuildLane* const> open, ShardSet& shards) {
   const auto lanes = static_cast<int64_t>(open.size());
   const auto for_each_lane = [&](auto work) {
     parallel_for(lanes, 1, [&](int64_t begin, int64_t end) {
@@ -179,7 +181,13 @@ Result<> RecordsBuild::run_round(std::span<BuildLane* const> open) {
   for_each_lane([&](size_t i) { open[i]->take_blocks(); });
   pool_.next_round();
   for (BuildLane* lane : open) pool_.add(lane->take_documents());
-  for_each_lane([&](size_t i) { open[i]->end_round(pool_.of_lane(i), pool_); });
+  // Copies of a text stand far from one another: each goes through the whole round.
+  const int64_t copies = task_ == RecordsTask::kBert ? options_.bert.copies() : 1;
+  for (int64_t copy = 0; copy < copies; ++copy) {
+    for_each_lane([&](size_t i) { open[i]->make_copy(copy, pool_.of_lane(i), pool_); });
+    for (const BuildLane* lane : open) HW_RETURN_IF_ERROR(write(*lane, shards));
+  }
+  for (BuildLane* lane : open) lane->end_round();
   return {};
 }
 
@@ -187,7 +195,7 @@ Result<> RecordsBuild::finish_lanes(ShardSet& shards) {
   for (size_t i = 0; i < lanes_.size(); ++i) {
     BuildLane& lane = lanes_[i];
     lane.finish(i + 1 < lanes_.size() ? &lanes_[i + 1] : nullptr);
-    HW_RETURN_IF_ERROR(lane.output().visit([&](std::string_view p) { return shards.write(p); }));
+    HW_RETURN_IF_ERROR(write(lane, shards));
     summary_.counts.add(lane.counts());
     summary_.unknown.merge(lane.unknown());
     if (summary_.first_replaced.empty()) summary_.first_replaced = lane.first_replaced();
