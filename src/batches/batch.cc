@@ -35,7 +35,7 @@ int64_t Batch::byte_size() const {
   size_t bytes = lengths.size() * sizeof(int32_t) + places.size() * sizeof(RecordPlace);
   for (const BatchFeature& feature : features) {
     bytes += (feature.ints.size() + feature.floats.size()) * sizeof(int32_t);
-    for (const std::string& text : feature.texts) bytes += sizeof(text) + text.size();
+    for (const std::string& text : feature.texts) bytes += sizeof(std::string) + text.size();
   }
   return static_cast<int64_t>(bytes);
 }

@@ -80,12 +80,9 @@ class Prefetcher {
       });
       if (stopping_) return;
       if (!item) error_ = std::move(item).error();
-      if (last) {
-        ended_ = true;
-      } else {
-        queued_bytes_ += bytes;
-        queue_.push_back(**std::move(item));
-      }
+      else if (*item) queue_.push_back(**std::move(item));
+      queued_bytes_ += bytes;
+      ended_ = last;
       lock.unlock();
       changed_.notify_all();
       if (last) return;
