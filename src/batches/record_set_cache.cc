@@ -109,7 +109,7 @@ void RecordSetCache::add(const FileInfo& file, ScannedShard shard) {
 }
 
 Result<> RecordSetCache::write(FileSystem& fs, const RecordSetOptions& options) const {
-  if (entries_.empty()) return {};
+  if (entries_.empty() || !fs.exists(directory_name(options.cache_file))) return {};
   Json shards = Json::array();
   for (const auto& [path, entry] : entries_)
     shards.push_back(to_json(path, entry.modified, entry.scanned));

@@ -19,6 +19,8 @@ class RecordSetCache {
   const ScannedShard* find(const FileInfo& file) const;
   // Shards that must be read in any case are left out.
   void add(const FileInfo& file, ScannedShard shard);
+  // Where its folder exists: a run that fails before it begins leaves nothing behind, and a run
+  // that is resumed for the first time writes it.
   Result<> write(FileSystem& fs, const RecordSetOptions& options) const;
 
  private:

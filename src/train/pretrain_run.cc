@@ -215,7 +215,6 @@ class PretrainRun {
   Result<> open_data() {
     PipelineOptions pipeline = pipeline_options(options_, inputs_->configs);
     pipeline.start_step = first_ * options_.gradient_accumulation_steps;
-    HW_RETURN_IF_ERROR(fs_.make_directories(options_.output_dir));
     pipeline.cache_file = join_path(options_.output_dir, "records-cache.json");
     HW_ASSIGN_OR_RETURN(data_, PretrainPipeline::open(fs_, pipeline, inputs_->specials));
     if (saved_meta_ && saved_meta_->contains("data")) {
@@ -234,6 +233,7 @@ class PretrainRun {
   }
 
   Result<> open_directory() {
+    HW_RETURN_IF_ERROR(fs_.make_directories(options_.output_dir));
     std::optional<int64_t> resume_step;
     if (resumed_) resume_step = first_;
     HW_RETURN_IF_ERROR(write_file_atomic(fs_, join_path(options_.output_dir, "run.json"),

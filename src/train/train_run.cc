@@ -20,6 +20,8 @@
 namespace headwater {
 namespace {
 
+constexpr int64_t kAllBatches = std::numeric_limits<int64_t>::max();
+
 class TrainRun {
  public:
   TrainRun(const TrainOptions& options, const Fields& fields)
@@ -126,7 +128,6 @@ class TrainRun {
     HW_ASSIGN_OR_RETURN(maker_, ModelBatchMaker::create(inputs_->features, options_.pack, rules));
     for (const std::string& name : maker_->unused())
       log_info("note: the feature {} is not used by this objective", name);
-    HW_RETURN_IF_ERROR(fs_.make_directories(options_.output_dir));
     HW_ASSIGN_OR_RETURN(BatchPipelineOptions pipeline, training_pipeline());
     if (saved_meta_) pipeline.start = cursor_;
     HW_ASSIGN_OR_RETURN(data_, BatchPipeline::open(fs_, pipeline));
@@ -205,6 +206,7 @@ class TrainRun {
   }
 
   Result<> open_directory() {
+    HW_RETURN_IF_ERROR(fs_.make_directories(options_.output_dir));
     std::optional<int64_t> resume_step;
     if (saved_meta_) resume_step = first_;
     HW_RETURN_IF_ERROR(write_file_atomic(fs_, join_path(options_.output_dir, "run.json"),
@@ -268,12 +270,12 @@ class TrainRun {
     pipeline.epochs = 1;
     HW_ASSIGN_OR_RETURN(const auto counted,
                         BatchPipeline::open(fs_, pipeline, data_->record_set()));
-    HW_RETURN_IF_ERROR(for_each_document(*counted, "count trigrams", [&](auto row) {
+    HW_RETURN_IF_ERROR(for_each_document(*counted, "count trigrams", kAllBatches, [&](auto row) {
       baseline.count(row);
       return !baseline.full();
     }));
     HW_ASSIGN_OR_RETURN(const auto judged, open_eval_pipeline());
-    HW_RETURN_IF_ERROR(for_each_document(*judged, "judge trigrams", [&](auto row) {
+    HW_RETURN_IF_ERROR(for_each_document(*judged, "judge trigrams", eval_limit(), [&](auto row) {
       baseline.judge(row);
       return true;
     }));
@@ -283,11 +285,12 @@ class TrainRun {
         {{"trigram_loss", baseline.loss()}, {"trigram_perplexity", std::exp(baseline.loss())}});
   }
 
-  // Calls use(tokens) for what stands together in the rows of all batches, until it returns false.
+  // Calls use(tokens) for what stands together in the rows of `limit` batches, until it returns
+  // false.
   template <class Use>
-  Result<> for_each_document(BatchPipeline& pipeline, const char* what, Use use) {
-    Progress progress(what, pipeline.stats().steps_per_epoch, "batches");
-    for (int64_t done = 0; !StopSignal::requested(); progress.update(++done)) {
+  Result<> for_each_document(BatchPipeline& pipeline, const char* what, int64_t limit, Use use) {
+    Progress progress(what, std::min(limit, pipeline.stats().steps_per_epoch), "batches");
+    for (int64_t done = 0; done < limit && !StopSignal::requested(); progress.update(++done)) {
       HW_ASSIGN_OR_RETURN(const std::optional<Batch> source, pipeline.next());
       if (!source) return {};
       HW_ASSIGN_OR_RETURN(const ModelBatch batch, maker_->make(*source));
@@ -448,6 +451,10 @@ class TrainRun {
     best_step_ = done;
     worse_ = 0;
     return save(best_directory(), done);
+  }
+
+  int64_t eval_limit() const {  // batches of an evaluation
+    return options_.num_eval_steps > 0 ? options_.num_eval_steps : kAllBatches;
   }
 
   std::string best_directory() const { return join_path(options_.output_dir, kBestDirectory); }

@@ -96,13 +96,13 @@ RC_GTEST_PROP(MaskWords, DrawsEachPositionOnceAndKeepsTheRest, (uint32_t seed)) 
   for (int64_t slot = 0; slot < rule.max_predictions; ++slot) {
     const auto at = static_cast<size_t>(slot);
     if (slot >= m.used) {
-      RC_ASSERT(m.positions[at] == 0 && m.labels[at] == -100);
+      RC_ASSERT((m.positions[at] == 0 && m.labels[at] == -100));
       continue;
     }
     const auto position = static_cast<size_t>(m.positions[at]);
-    RC_ASSERT(position < length && mask[position] == 1);
+    RC_ASSERT((position < length && mask[position] == 1));
     RC_ASSERT(drawn.insert(m.positions[at]).second);
-    RC_ASSERT(slot == 0 || m.positions[at] > m.positions[at - 1]);
+    RC_ASSERT((slot == 0 || m.positions[at] > m.positions[at - 1]));
     RC_ASSERT(m.labels[at] == ids[position]);
     RC_ASSERT(std::ranges::find(rule.never, ids[position]) == rule.never.end());
     RC_ASSERT(m.ids[position] >= 0 && m.ids[position] < 14);
@@ -112,7 +112,7 @@ RC_GTEST_PROP(MaskWords, DrawsEachPositionOnceAndKeepsTheRest, (uint32_t seed)) 
   }
   // A pure function of the key.
   const Masked again = masked(ids, mask, rule, Key::from_seed(seed));
-  RC_ASSERT(again.ids == m.ids && again.positions == m.positions);
+  RC_ASSERT((again.ids == m.ids && again.positions == m.positions));
 }
 
 TEST(MaskWords, WholeWordsComeTogether) {
