@@ -64,6 +64,7 @@ std::array<std::vector<int64_t>, 2> segment_ids(const Example& example) {
 
 std::vector<std::string> tokens_of(const AnyTokenizer& tokenizer, const std::vector<int64_t>& ids) {
   std::vector<std::string> tokens;
+  tokens.reserve(ids.size());
   for (const int64_t id : ids) tokens.push_back(token_text(tokenizer, id));
   return tokens;
 }
