@@ -33,7 +33,8 @@ class VerbGenerate : public testing::Test {
     testing::internal::CaptureStderr();
     const int code = run(static_cast<int>(argv.size()), argv.data());
     const std::string out = testing::internal::GetCapturedStdout();
-    EXPECT_EQ(code, 0) << testing::internal::GetCapturedStderr();
+    const std::string err = testing::internal::GetCapturedStderr();  // a capture must end
+    EXPECT_EQ(code, 0) << err;
     return out;
   }
 
