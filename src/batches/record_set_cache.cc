@@ -36,19 +36,23 @@ Json to_json(const std::string& path, int64_t modified, const ScannedShard& scan
           {"sizes", std::move(sizes)}};
 }
 
-// Blocks lie one behind the other in the file, and hold its records.
+// Blocks lie one behind the other in the file, and hold its records; sizes fill their blocks.
 bool is_sound(const ScannedShard& scanned, bool keep_sizes) {
   int64_t records = 0, end = 0;
+  const auto sizes = static_cast<int64_t>(scanned.sizes.size());
   for (const RecordBlock& b : scanned.blocks) {
     const bool sound = b.records >= 1 && b.records <= RecordSet::kBlockRecords && b.offset >= end &&
                        b.bytes >= 1 && b.bytes <= scanned.shard.bytes - b.offset &&
                        b.first_record >= 0 && b.tokens >= 0;
-    if (!sound) return false;
+    if (!sound || (keep_sizes && records + b.records > sizes)) return false;
+    int64_t filled = 0;
+    for (int64_t i = records; keep_sizes && i < records + b.records; ++i)
+      filled += int64_t{scanned.sizes[static_cast<size_t>(i)].bytes} + kRecordOverheadBytes;
+    if (keep_sizes && filled != b.bytes) return false;
     end = b.offset + b.bytes;
     records += b.records;
   }
-  return records == scanned.shard.records &&
-         static_cast<int64_t>(scanned.sizes.size()) == (keep_sizes ? records : 0);
+  return records == scanned.shard.records && sizes == (keep_sizes ? records : 0);
 }
 
 // Throws what nlohmann's library throws where something is missing or of another type.

@@ -670,6 +670,20 @@ TEST_F(RecordSetCacheTest, ALyingCacheIsFoundOutWhenItIsUsed) {
             std::string::npos);
 }
 
+TEST_F(RecordSetCacheTest, SizesThatDoNotFillTheirBlocksDoNotCount) {
+  options_.held_out_fraction = 0.4;
+  options_.split = Split::kTrain;
+  batches();
+  const Json good = Json::parse(fs_.files().at("cache.json"));
+  ASSERT_FALSE(good["shards"][0]["sizes"].empty());
+  for (const uint32_t size : {0u, 1u, UINT32_MAX}) {
+    Json cache = good;
+    cache["shards"][0]["sizes"][0] = size;
+    fs_.put("cache.json", cache.dump());
+    expect_same_as_without();
+  }
+}
+
 TEST_F(RecordSetCacheTest, NoCacheIsWrittenToAFullDisk) {
   FaultFileSystem full(fs_);
   full.fill_disk_at(1);
