@@ -317,7 +317,7 @@ int64_t packed_b_size(int64_t n, int64_t k, bool transpose_a) {
 
 // As many columns at a time as give each thread two shares; an element is the same sum in any.
 void run_few_rows(const GemmJob& job) {
-  const int64_t share = round_up(ceil_div(job.n, 2 * num_threads()), kMaxSliver);
+  const int64_t share = round_up(ceil_div(job.n, int64_t{2} * num_threads()), kMaxSliver);
   const int64_t columns = std::min(share, kFewColumns), tasks = ceil_div(job.n, columns);
   parallel_for(tasks, is_small(job) ? tasks : 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) HWY_DYNAMIC_DISPATCH(few_rows_gemm)

@@ -77,6 +77,7 @@ std::string in_folder(const std::string& folder, std::string_view name) {
 
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
+  names.reserve(kPresets.size());
   for (const Recipe& recipe : kPresets) names.emplace_back(recipe.name);
   return names;
 }
