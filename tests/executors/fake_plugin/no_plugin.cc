@@ -1,0 +1,2 @@
+// A shared library that is no plugin: it has no GetPjrtApi.
+extern "C" int answer() { return 42; }
