@@ -54,6 +54,7 @@ class ShardScan {
   Result<> run(FileSystem& fs, const FileInfo& file, const ByteMeter& meter) {
     shard.path = file.path;
     shard.bytes = file.size;
+    shard.modified = file.modified;
     return options_.line_to_record ? run_lines(fs) : run_records(fs, meter);
   }
 
@@ -63,14 +64,12 @@ class ShardScan {
     blocks = known.blocks;
     sizes = known.sizes;
     for (RecordBlock& block : blocks) block.shard = number_;
-    cached = true;
   }
 
   RecordShard shard;
   std::vector<RecordBlock> blocks;
   std::vector<RecordSize> sizes;  // with keep_sizes
   std::vector<Error> errors;      // the first ones that the policy passed over
-  bool cached = false;
 
  private:
   Result<> run_records(FileSystem& fs, const ByteMeter& meter) {
@@ -203,17 +202,6 @@ class ShardScan {
 
 namespace {
 
-// A cache that cannot be written costs time, not the run.
-void write_cache(FileSystem& fs, const RecordSetOptions& options,
-                 const std::vector<FileInfo>& files, const std::vector<ShardScan>& scans) {
-  if (options.cache_file.empty()) return;
-  RecordSetCache cache;
-  for (size_t i = 0; i < scans.size(); ++i)
-    cache.add(files[i], {scans[i].shard, scans[i].blocks, scans[i].sizes});
-  if (const auto written = cache.write(fs, options); !written)
-    log_warning("{}: {}", options.cache_file, written.error().to_string());
-}
-
 void warn_of_damage(const std::vector<ShardScan>& scans, int64_t damaged) {
   if (damaged == 0) return;
   size_t shown = 0;
@@ -252,8 +240,7 @@ Result<std::shared_ptr<const RecordSet>> RecordSet::open(FileSystem& fs,
     if (!results[i]) failed = true;
   });
   for (Result<>& result : results) HW_RETURN_IF_ERROR(std::move(result));
-  if (!unknown.empty()) write_cache(fs, options, files, scans);
-  auto set = std::shared_ptr<RecordSet>(new RecordSet(fs));
+  auto set = std::shared_ptr<RecordSet>(new RecordSet(fs, options));
   for (ShardScan& scan : scans) {
     set->blocks_.insert(set->blocks_.end(), scan.blocks.begin(), scan.blocks.end());
     set->records_ += scan.shard.records;
@@ -268,10 +255,31 @@ Result<std::shared_ptr<const RecordSet>> RecordSet::open(FileSystem& fs,
     first += block.records;
   }
   warn_of_damage(scans, set->damaged_);
+  if (!unknown.empty()) set->write_cache();
   if (set->records_ == 0)
     return fail_hint(Code::kInvalidArgument, "build records first: headwater records build",
                      "no records in the {} files of {}", files.size(), patterns);
   return std::shared_ptr<const RecordSet>(std::move(set));
+}
+
+void RecordSet::write_cache() const {
+  if (options_.cache_file.empty()) return;
+  RecordSetCache cache;
+  auto block = blocks_.begin();
+  auto size = sizes_.begin();
+  for (const RecordShard& shard : shards_) {
+    ScannedShard scanned{.shard = shard, .blocks = {}, .sizes = {}};
+    const auto number = static_cast<int32_t>(&shard - shards_.data());
+    for (; block != blocks_.end() && block->shard == number; ++block)
+      scanned.blocks.push_back(*block);
+    if (keeps_sizes()) {
+      scanned.sizes.assign(size, size + shard.records);
+      size += shard.records;
+    }
+    cache.add(std::move(scanned));
+  }
+  if (const auto written = cache.write(*fs_, options_); !written)
+    log_warning("{}: {}", options_.cache_file, written.error().to_string());
 }
 
 Result<> RecordSet::read_block(const RecordBlock& block, const Visit& visit) const {

@@ -38,7 +38,8 @@ struct RecordSetOptions {
   // threads.
   std::function<Result<std::string>(std::string_view line)> line_to_record;
   // A file that keeps what opening finds out, so that unchanged shards (by path, size and time of
-  // modification) need not be read again; made and renewed here. Empty: none. `check_name` says all
+  // modification) need not be read again; made and renewed here, where its folder exists, else by
+  // write_cache(). Empty: none. `check_name` says all
   // that `check` depends on: with another one, nothing in the file counts. Shards that are
   // compressed, lines or damaged are read in any case.
   std::string cache_file, check_name;
@@ -47,6 +48,7 @@ struct RecordSetOptions {
 struct RecordShard {
   std::string path;
   int64_t bytes = 0;      // of the file
+  int64_t modified = 0;   // FileInfo::modified
   int64_t records = 0;    // good ones
   uint32_t checksum = 0;  // as RecordWriter::checksum, of the good records
   int64_t damaged = 0;    // passed over, by policy
@@ -112,13 +114,17 @@ class RecordSet {
     return sizes_[first_size(block) + static_cast<size_t>(i)].tokens;
   }
 
+  // Writes RecordSetOptions::cache_file, where its folder exists: a run that fails before it begins
+  // leaves nothing behind. That it cannot be written costs time, not the run: a warning.
+  void write_cache() const;
+
   // "records/a.tfrecord: record 3 (counted from 0)", for messages.
   std::string where(RecordPlace place) const;
   // Name, bytes, records and checksum of every shard.
   Json fingerprint() const;
 
  private:
-  explicit RecordSet(FileSystem& fs) : fs_(&fs) {}
+  RecordSet(FileSystem& fs, const RecordSetOptions& options) : fs_(&fs), options_(options) {}
   size_t first_size(int32_t block) const {
     return static_cast<size_t>(first_sizes_[static_cast<size_t>(block)]);
   }
@@ -126,6 +132,7 @@ class RecordSet {
   Result<std::string_view> decode(std::string_view bytes, RecordPlace place) const;
 
   FileSystem* fs_;
+  RecordSetOptions options_;
   std::vector<RecordShard> shards_;
   std::vector<RecordBlock> blocks_;   // in the order of shards and offsets
   std::vector<RecordSize> sizes_;     // with keep_sizes: of all records in order

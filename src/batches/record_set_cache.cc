@@ -16,7 +16,7 @@ std::string key_of(const RecordSetOptions& options) {
                      options.keep_sizes, options.check_name);
 }
 
-Json to_json(const std::string& path, int64_t modified, const ScannedShard& scanned) {
+Json to_json(const ScannedShard& scanned) {
   Json blocks = Json::array(), sizes = Json::array();
   for (const RecordBlock& b : scanned.blocks)
     for (const int64_t value : {int64_t{b.records}, b.offset, b.bytes, b.first_record, b.tokens})
@@ -26,14 +26,9 @@ Json to_json(const std::string& path, int64_t modified, const ScannedShard& scan
     sizes.push_back(size.tokens);
   }
   const RecordShard& shard = scanned.shard;
-  return {{"path", path},
-          {"bytes", shard.bytes},
-          {"modified", modified},
-          {"records", shard.records},
-          {"checksum", shard.checksum},
-          {"tokens", shard.tokens},
-          {"blocks", std::move(blocks)},
-          {"sizes", std::move(sizes)}};
+  return {{"path", shard.path},          {"bytes", shard.bytes},       {"modified", shard.modified},
+          {"records", shard.records},    {"checksum", shard.checksum}, {"tokens", shard.tokens},
+          {"blocks", std::move(blocks)}, {"sizes", std::move(sizes)}};
 }
 
 // Blocks lie one behind the other in the file, and hold its records; sizes fill their blocks.
@@ -60,6 +55,7 @@ ScannedShard shard_of(const Json& json) {
   ScannedShard scanned;
   scanned.shard.path = json.at("path").get<std::string>();
   scanned.shard.bytes = json.at("bytes").get<int64_t>();
+  scanned.shard.modified = json.at("modified").get<int64_t>();
   scanned.shard.records = json.at("records").get<int64_t>();
   scanned.shard.checksum = json.at("checksum").get<uint32_t>();
   scanned.shard.tokens = json.at("tokens").get<int64_t>();
@@ -91,7 +87,7 @@ RecordSetCache RecordSetCache::read(FileSystem& fs, const RecordSetOptions& opti
       ScannedShard scanned = shard_of(entry);
       if (!is_sound(scanned, options.keep_sizes)) continue;
       std::string path = scanned.shard.path;
-      cache.entries_[std::move(path)] = {entry.at("modified").get<int64_t>(), std::move(scanned)};
+      cache.entries_[std::move(path)] = std::move(scanned);
     }
   } catch (const nlohmann::detail::exception&) {
     cache.entries_.clear();
@@ -102,21 +98,22 @@ RecordSetCache RecordSetCache::read(FileSystem& fs, const RecordSetOptions& opti
 const ScannedShard* RecordSetCache::find(const FileInfo& file) const {
   const auto found = entries_.find(file.path);
   if (found == entries_.end() || file.modified == 0) return nullptr;
-  const Entry& entry = found->second;
-  const bool unchanged = entry.modified == file.modified && entry.scanned.shard.bytes == file.size;
-  return unchanged ? &entry.scanned : nullptr;
+  const RecordShard& shard = found->second.shard;
+  const bool unchanged = shard.modified == file.modified && shard.bytes == file.size;
+  return unchanged ? &found->second : nullptr;
 }
 
-void RecordSetCache::add(const FileInfo& file, ScannedShard shard) {
-  if (file.modified == 0 || !shard.shard.unpacked.empty() || shard.shard.damaged > 0) return;
-  entries_[file.path] = {file.modified, std::move(shard)};
+void RecordSetCache::add(ScannedShard scanned) {
+  const RecordShard& shard = scanned.shard;
+  if (shard.modified == 0 || !shard.unpacked.empty() || shard.damaged > 0) return;
+  std::string path = shard.path;
+  entries_[std::move(path)] = std::move(scanned);
 }
 
 Result<> RecordSetCache::write(FileSystem& fs, const RecordSetOptions& options) const {
   if (entries_.empty() || !fs.exists(directory_name(options.cache_file))) return {};
   Json shards = Json::array();
-  for (const auto& [path, entry] : entries_)
-    shards.push_back(to_json(path, entry.modified, entry.scanned));
+  for (const auto& [path, scanned] : entries_) shards.push_back(to_json(scanned));
   const Json json = {{"headwater_record_cache", kVersion},
                      {"key", key_of(options)},
                      {"shards", std::move(shards)}};

@@ -18,17 +18,12 @@ class RecordSetCache {
   // Null: the file is not in it, or has changed.
   const ScannedShard* find(const FileInfo& file) const;
   // Shards that must be read in any case are left out.
-  void add(const FileInfo& file, ScannedShard shard);
-  // Where its folder exists: a run that fails before it begins leaves nothing behind, and a run
-  // that is resumed for the first time writes it.
+  void add(ScannedShard scanned);
+  // Where its folder exists.
   Result<> write(FileSystem& fs, const RecordSetOptions& options) const;
 
  private:
-  struct Entry {
-    int64_t modified = 0;
-    ScannedShard scanned;
-  };
-  std::map<std::string, Entry> entries_;  // by path
+  std::map<std::string, ScannedShard> entries_;  // by path
 };
 
 }  // namespace headwater

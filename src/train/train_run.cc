@@ -207,6 +207,9 @@ class TrainRun {
 
   Result<> open_directory() {
     HW_RETURN_IF_ERROR(fs_.make_directories(options_.output_dir));
+    // The folder is there from now on.
+    data_->record_set()->write_cache();
+    if (!options_.eval_records.empty() && eval_set_) eval_set_->write_cache();
     std::optional<int64_t> resume_step;
     if (saved_meta_) resume_step = first_;
     HW_RETURN_IF_ERROR(write_file_atomic(fs_, join_path(options_.output_dir, "run.json"),

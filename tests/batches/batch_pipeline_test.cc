@@ -600,6 +600,20 @@ TEST_F(RecordSetCacheTest, UnchangedShardsAreNotReadAgain) {
   expect_same_as_without();
 }
 
+TEST_F(RecordSetCacheTest, WhereItsFolderIsMadeLaterItIsWrittenThen) {
+  options_.cache_file = "run/cache.json";
+  options_.held_out_fraction = 0.4;  // with sizes
+  const auto pipeline = open_batches(fs_, options_);
+  EXPECT_FALSE(fs_.files().contains("run/cache.json"));
+  ASSERT_TRUE(fs_.make_directories("run"));
+  pipeline->record_set()->write_cache();
+  const std::string late = fs_.files().at("run/cache.json");
+  ASSERT_TRUE(fs_.remove("run/cache.json"));
+  open_batches(fs_, options_);
+  EXPECT_EQ(fs_.files().at("run/cache.json"), late);
+  expect_same_as_without();
+}
+
 TEST_F(RecordSetCacheTest, AChangedShardIsReadAnew) {
   batches();
   put_lists(fs_, "r/b", {{7}, {8, 10}});  // the same size
