@@ -1,8 +1,8 @@
 // What an operator is: one record with everything about it, filled in by one file under ops/.
 //
-// Primitives have a gradient and a kernel; a fused operator has a decomposition that defines what
-// it means and may have its own gradient and kernel. The battery under tests/ops checks the parts
-// against each other.
+// Primitives have a gradient, a kernel and a StableHLO form; a fused operator has a decomposition
+// that defines what it means and may have its own gradient and kernel. The battery under tests/ops
+// checks the parts against each other.
 #pragma once
 
 #include <span>
@@ -13,6 +13,8 @@
 #include "graph/graph.h"
 
 namespace headwater {
+
+class HloContext;
 
 // What infer() sees: types of the operands and the attributes. What it throws says only what is
 // wrong: the graph puts scope, operator and operand types in front.
@@ -105,6 +107,9 @@ struct Op {
   // Fused operators: the same outputs from other operators.
   std::vector<Value> (*decompose)(Graph&, const std::vector<Value>& inputs, const Attrs&) = nullptr;
   void (*cpu)(const KernelContext&) = nullptr;
+  // Primitives: the same as lines of a StableHLO program (graph/stablehlo_context.h). Fused
+  // operators have none and are decomposed.
+  void (*stablehlo)(HloContext&) = nullptr;
   // Scratch bytes of the kernel, known when the graph is compiled.
   int64_t (*workspace)(const Node&, std::span<const Type* const> input_types) = nullptr;
   Cost (*cost)(const Node&, std::span<const Type* const> input_types) = nullptr;
@@ -113,7 +118,7 @@ struct Op {
   // Pairs (output, input): the output may be written over the input's buffer when nobody reads it
   // afterwards.
   std::vector<std::pair<int, int>> in_place = {};
-  // The output is the input's bytes under another shape; the executor copies nothing.
+  // Output i is input i's bytes, perhaps under another shape; the executor copies nothing.
   bool is_view = false;
 };
 

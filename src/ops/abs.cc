@@ -11,12 +11,15 @@ std::vector<Value> vjp(const VjpContext& c) {
 void cpu(const KernelContext& c) {
   map_unary<float, float>(c, [](float x) { return std::fabs(x); });
 }
+
+void stablehlo(HloContext& c) { stablehlo_elementwise(c, "stablehlo.abs"); }
 }  // namespace
 
 const Op op::abs = {.name = "abs",
                     .infer = infer_unary_f32,
                     .vjp = vjp,
                     .cpu = cpu,
+                    .stablehlo = stablehlo,
                     .cost = elementwise_cost,
                     .samples = positive_samples,
                     .in_place = {{0, 0}}};

@@ -143,27 +143,29 @@ int64_t workspace(const Node& node, std::span<const Type* const> types) {
   return kernels::attention_workspace_bytes(attention_shape(*types[0], node.attrs));
 }
 
-}  // namespace
-
-std::vector<Value> attention_in_primitives(Graph& graph, const std::vector<Value>& inputs,
-                                           const Attrs& attrs) {
-  const int64_t heads = attrs.get_int("num_heads");
-  const Value q = split_heads(inputs[0], heads), k = split_heads(inputs[1], heads),
-              v = split_heads(inputs[2], heads);
-  Value scores = dot(q, k, false, true);  // [B, N, T, T]
-  scores = mul(scores, constant_like(scores, 1 / std::sqrt(static_cast<double>(q.dim(3)))));
-  scores = add(scores, mask_bias(inputs[3], attrs.get_bool("by_document")));
-  if (attrs.get_bool("causal")) scores = add(scores, causal_bias(graph, q.dim(2)));
-  const SoftmaxParts softmax = softmax_in_primitives(scores);
+std::vector<Value> decompose(Graph&, const std::vector<Value>& inputs, const Attrs& attrs) {
+  const Value v = split_heads(inputs[2], attrs.get_int("num_heads"));
+  const SoftmaxParts softmax =
+      softmax_in_primitives(attention_scores(inputs[0], inputs[1], inputs[3], attrs));
   const Value probabilities =
       dropout(softmax.probabilities, inputs[4], attrs.get_double("rate"), attrs.get_int("site"));
   return {join_heads(dot(probabilities, v)), softmax.log_sum_exp};
 }
 
+}  // namespace
+
+Value attention_scores(Value q, Value k, Value mask, const Attrs& attrs) {
+  const int64_t heads = attrs.get_int("num_heads"), head_size = q.dim(2) / heads;
+  Value scores = dot(split_heads(q, heads), split_heads(k, heads), false, true);  // [B, N, T, T]
+  scores = mul(scores, constant_like(scores, 1 / std::sqrt(static_cast<double>(head_size))));
+  scores = add(scores, mask_bias(mask, attrs.get_bool("by_document")));
+  return attrs.get_bool("causal") ? add(scores, causal_bias(q.graph(), q.dim(1))) : scores;
+}
+
 const Op op::attention = {.name = "attention",
                           .infer = infer,
                           .vjp = vjp,
-                          .decompose = attention_in_primitives,
+                          .decompose = decompose,
                           .cpu = cpu,
                           .workspace = workspace,
                           .cost = cost,

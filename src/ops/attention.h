@@ -1,4 +1,4 @@
-// The meaning of attention in primitives, shared by the forward operator and its gradient.
+// What attention means in primitives, shared by the operators and the gradient.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,8 @@
 
 namespace headwater {
 
-// q, k, v f32 [B, T, H], attention_mask i32 [B, T], key u32[2] -> context [B, T, H], log-sum-exp of
-// the scores [B, N, T].
-std::vector<Value> attention_in_primitives(Graph& graph, const std::vector<Value>& inputs,
-                                           const Attrs& attrs);
+// q, k [B, T, H], attention_mask i32 [B, T] -> scores [B, N, T, T], scaled and masked.
+Value attention_scores(Value q, Value k, Value mask, const Attrs& attrs);
 // [B, T, H] -> [B, N, T, D].
 Value split_heads(Value x, int64_t heads);
 // The way back.

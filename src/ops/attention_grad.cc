@@ -1,8 +1,9 @@
 // q, k, v, attention_mask, key, context, log-sum-exp, d context -> dq, dk, dv.
-#include "ops/kernel_arguments.h"
+#include <cmath>
+
 #include "ops/attention.h"
 #include "ops/elementwise.h"
-#include "ops/gradient.h"
+#include "ops/kernel_arguments.h"
 
 namespace headwater {
 namespace {
@@ -18,10 +19,29 @@ std::vector<Type> infer(const InferContext& c) {
   return {c.in(0), c.in(0), c.in(0)};
 }
 
-std::vector<Value> decompose(Graph& graph, const std::vector<Value>& inputs, const Attrs& attrs) {
-  const std::vector<Value> forward(inputs.begin(), inputs.begin() + 5);
-  const Value context = attention_in_primitives(graph, forward, attrs)[0];
-  return pullback({context}, {inputs[7]}, {inputs[0], inputs[1], inputs[2]});
+// The probabilities are made again from the scores and their log-sum-exp, behind a barrier: as the
+// forward's own values they would be kept, T x T of each layer (Dao et al. 2022, appendix B.2, has
+// the formulas). The dropout bits, one truth value where those are two or three floats, are kept:
+// they cost more arithmetic than all else here.
+std::vector<Value> decompose(Graph&, const std::vector<Value>& inputs, const Attrs& attrs) {
+  const std::vector<Value> kept =
+      barrier({inputs[0], inputs[1], inputs[2], inputs[3], inputs[5], inputs[6], inputs[7]});
+  const int64_t heads = attrs.get_int("num_heads");
+  const Value q = split_heads(kept[0], heads), k = split_heads(kept[1], heads),
+              v = split_heads(kept[2], heads), context = split_heads(kept[4], heads),
+              d_context = split_heads(kept[6], heads), lse = kept[5];
+  const Shape row{q.dim(0), heads, q.dim(2), 1};
+  const auto drop = [&](Value x) {
+    return dropout(x, inputs[4], attrs.get_double("rate"), attrs.get_int("site"));
+  };
+  const Value scores = attention_scores(kept[0], kept[1], kept[3], attrs);
+  const Value p = exp(sub(scores, reshape(lse, row)));
+  const Value mean_dp = reshape(reduce_sum(mul(context, d_context), {3}), row);
+  const Value dp = sub(drop(dot(d_context, v, false, true)), mean_dp);
+  const Value scale = constant_like(q, 1 / std::sqrt(static_cast<double>(q.dim(3))));
+  const Value d_scores = mul(p, dp);
+  return {join_heads(mul(dot(d_scores, k), scale)), join_heads(mul(dot(d_scores, q, true), scale)),
+          join_heads(dot(drop(p), d_context, true))};
 }
 
 Cost cost(const Node& node, std::span<const Type* const> types) {

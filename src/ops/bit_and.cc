@@ -10,11 +10,14 @@ void cpu(const KernelContext& c) {
                                  [](uint8_t a, uint8_t b) { return static_cast<uint8_t>(a & b); });
   }
 }
+
+void stablehlo(HloContext& c) { stablehlo_elementwise(c, "stablehlo.and"); }
 }  // namespace
 
 const Op op::bit_and = {.name = "bit_and",
                         .infer = infer_binary_bits,
                         .cpu = cpu,
+                        .stablehlo = stablehlo,
                         .cost = elementwise_cost,
                         .samples = bit_samples,
                         .in_place = {{0, 0}, {0, 1}}};

@@ -56,12 +56,18 @@ std::vector<Sample> samples() {
            .differentiable = false}};
 }
 
+void stablehlo(HloContext& c) {
+  c.emit_output(fmt::format("stablehlo.broadcast_in_dim {}, dims = {} : {}", c.in(0),
+                            stablehlo_list(c.attrs().get_ints("axes")), c.signature()));
+}
+
 }  // namespace
 
 const Op op::broadcast = {.name = "broadcast",
                           .infer = infer,
                           .vjp = vjp,
                           .cpu = cpu,
+                          .stablehlo = stablehlo,
                           .cost = elementwise_cost,
                           .samples = samples};
 

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "ops/elementwise.h"
 
 namespace headwater {
@@ -45,10 +47,20 @@ std::vector<Sample> samples() {
   return all;
 }
 
+void stablehlo(HloContext& c) {
+  constexpr std::array kNames = {"EQ", "NE", "LT", "LE", "GT", "GE"};
+  const auto direction = static_cast<size_t>(c.attrs().get_int("direction"));
+  c.set_output(0, stablehlo_compare(c, kNames[direction], c.in(0), c.in(1), c.in_type(0)));
+}
+
 }  // namespace
 
-const Op op::compare = {
-    .name = "compare", .infer = infer, .cpu = cpu, .cost = elementwise_cost, .samples = samples};
+const Op op::compare = {.name = "compare",
+                        .infer = infer,
+                        .cpu = cpu,
+                        .stablehlo = stablehlo,
+                        .cost = elementwise_cost,
+                        .samples = samples};
 
 Value compare(Value a, Value b, Direction direction) {
   const auto [x, y] = broadcast_both(a, b);

@@ -59,12 +59,18 @@ std::vector<Sample> samples() {
           {.inputs = {a, a, a}, .attrs = {{"axis", int64_t{0}}}}};
 }
 
+void stablehlo(HloContext& c) {
+  c.emit_output(fmt::format("stablehlo.concatenate {}, dim = {} : {}", fmt::join(c.inputs(), ", "),
+                            c.attrs().get_int("axis"), c.signature()));
+}
+
 }  // namespace
 
 const Op op::concat = {.name = "concat",
                        .infer = infer,
                        .vjp = vjp,
                        .cpu = cpu,
+                       .stablehlo = stablehlo,
                        .cost = elementwise_cost,
                        .samples = samples};
 

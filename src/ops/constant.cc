@@ -49,9 +49,14 @@ std::vector<Sample> samples() {
            .attrs = {{"dtype", std::string("u32")}, {"shape", Shape{}}, {"value", 4294967295.0}}}};
 }
 
+void stablehlo(HloContext& c) {
+  c.set_output(0, c.constant(c.attrs().get_double("value"), c.out_type(0)));
+}
+
 }  // namespace
 
-const Op op::constant = {.name = "constant", .infer = infer, .cpu = cpu, .samples = samples};
+const Op op::constant = {
+    .name = "constant", .infer = infer, .cpu = cpu, .stablehlo = stablehlo, .samples = samples};
 
 Value constant(Graph& graph, double value, DType dtype, Shape shape) {
   return graph.call1(

@@ -67,12 +67,17 @@ std::vector<Sample> samples() {
   return all;
 }
 
+void stablehlo(HloContext& c) {
+  c.emit_output(fmt::format("stablehlo.convert {} : {}", c.in(0), c.signature()));
+}
+
 }  // namespace
 
 const Op op::convert = {.name = "convert",
                         .infer = infer,
                         .vjp = vjp,
                         .cpu = cpu,
+                        .stablehlo = stablehlo,
                         .cost = elementwise_cost,
                         .samples = samples};
 

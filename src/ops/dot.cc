@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "kernels/gemm.h"
 #include "ops/elementwise.h"
 
@@ -80,12 +82,43 @@ std::vector<Sample> samples() {
   return all;
 }
 
+// An operand as the product reads it: its name and type.
+struct HloOperand {
+  std::string name, type;
+};
+
+HloOperand hlo_operand(HloContext& c, size_t i) {
+  const Type& type = c.in_type(i);
+  if (!c.options().mixed_bf16) return {c.in(i), stablehlo_type(type)};
+  const std::string rounded = stablehlo_type(type.shape, "bf16");
+  return {c.emit(fmt::format("stablehlo.convert {} : ({}) -> {}", c.in(i), stablehlo_type(type),
+                             rounded)),
+          rounded};
+}
+
+void stablehlo(HloContext& c) {
+  const int64_t rank = c.in_type(0).rank();
+  std::vector<int64_t> batch(static_cast<size_t>(rank - 2));
+  std::iota(batch.begin(), batch.end(), 0);
+  const HloOperand a = hlo_operand(c, 0), b = hlo_operand(c, 1);
+  const std::string_view precision = c.options().mixed_bf16 ? "DEFAULT" : "HIGHEST";
+  c.emit_output(fmt::format(
+      "stablehlo.dot_general {}, {}, {}contracting_dims = [{}] x [{}], precision = [{}, {}] : "
+      "({}, {}) -> {}",
+      a.name, b.name,
+      batch.empty() ? "" : fmt::format("batching_dims = {0} x {0}, ", stablehlo_list(batch)),
+      rank - (c.attrs().get_bool("transpose_a") ? 2 : 1),
+      rank - (c.attrs().get_bool("transpose_b") ? 1 : 2), precision, precision, a.type, b.type,
+      stablehlo_type(c.out_type(0))));
+}
+
 }  // namespace
 
 const Op op::dot = {.name = "dot",
                     .infer = infer,
                     .vjp = vjp,
                     .cpu = cpu,
+                    .stablehlo = stablehlo,
                     .workspace = workspace,
                     .cost = cost,
                     .samples = samples};

@@ -69,12 +69,19 @@ std::vector<Sample> samples() {
            .differentiable = false}};
 }
 
+void stablehlo(HloContext& c) {
+  c.emit_output(fmt::format("stablehlo.dynamic_slice {}, sizes = {} : {}",
+                            fmt::join(c.inputs(), ", "), stablehlo_list(c.out_type(0).shape),
+                            c.signature()));
+}
+
 }  // namespace
 
 const Op op::dynamic_slice = {.name = "dynamic_slice",
                               .infer = infer,
                               .vjp = vjp,
                               .cpu = cpu,
+                              .stablehlo = stablehlo,
                               .cost = elementwise_cost,
                               .samples = samples};
 

@@ -52,12 +52,18 @@ std::vector<Sample> samples() {
           {.inputs = {{DType::kI32, {4}}, {DType::kI32, {2}}, start}, .differentiable = false}};
 }
 
+void stablehlo(HloContext& c) {
+  c.emit_output(fmt::format("stablehlo.dynamic_update_slice {} : {}", fmt::join(c.inputs(), ", "),
+                            c.signature()));
+}
+
 }  // namespace
 
 const Op op::dynamic_update_slice = {.name = "dynamic_update_slice",
                                      .infer = infer,
                                      .vjp = vjp,
                                      .cpu = cpu,
+                                     .stablehlo = stablehlo,
                                      .cost = elementwise_cost,
                                      .samples = samples,
                                      .in_place = {{0, 0}}};

@@ -61,6 +61,27 @@ Cost elementwise_cost(const Node& node, std::span<const Type* const> input_types
   return {static_cast<double>(node.outputs[0].size()), bytes};
 }
 
+void stablehlo_elementwise(HloContext& c, std::string_view operation) {
+  c.emit_output(fmt::format("{} {} : {}", operation, fmt::join(c.inputs(), ", "),
+                            stablehlo_type(c.out_type(0))));
+}
+
+std::string stablehlo_compare(HloContext& c, std::string_view direction, const std::string& a,
+                              const std::string& b, const Type& type) {
+  const std::string_view order = type.dtype == DType::kF32   ? "FLOAT"
+                                 : type.dtype == DType::kI32 ? "SIGNED"
+                                                             : "UNSIGNED";
+  return c.emit(fmt::format("stablehlo.compare {0}, {1}, {2}, {3} : ({4}, {4}) -> {5}", direction,
+                            a, b, order, stablehlo_type(type),
+                            stablehlo_type({DType::kPred, type.shape})));
+}
+
+std::string stablehlo_select(const std::string& condition, const std::string& if_true,
+                             const std::string& if_false, const Type& type) {
+  return fmt::format("stablehlo.select {}, {}, {} : {}, {}", condition, if_true, if_false,
+                     stablehlo_type({DType::kPred, type.shape}), stablehlo_type(type));
+}
+
 std::pair<Value, Value> broadcast_both(Value a, Value b) {
   if (a.shape() == b.shape()) return {a, b};
   const size_t rank = std::max(a.shape().size(), b.shape().size());

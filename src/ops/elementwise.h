@@ -5,6 +5,7 @@
 
 #include "base/threads.h"
 #include "graph/op.h"
+#include "graph/stablehlo_context.h"
 #include "ops/ops.h"
 #include "ops/registry.h"
 
@@ -24,6 +25,15 @@ Cost elementwise_cost(const Node& node, std::span<const Type* const> input_types
 
 // Both operands brought to their common NumPy shape; as they are when there is none.
 std::pair<Value, Value> broadcast_both(Value a, Value b);
+
+// "stablehlo.add" of operands and a result of one type.
+void stablehlo_elementwise(HloContext& c, std::string_view operation);
+// Two values of a type compared: "EQ", "NE", "LT", "LE", "GT" or "GE". Returns the result's name.
+std::string stablehlo_compare(HloContext& c, std::string_view direction, const std::string& a,
+                              const std::string& b, const Type& type);
+// The operation, for emit().
+std::string stablehlo_select(const std::string& condition, const std::string& if_true,
+                             const std::string& if_false, const Type& type);
 
 template <class Out, class In, class F>
 void map_unary(const KernelContext& c, F f) {

@@ -11,12 +11,19 @@ std::vector<Value> vjp(const VjpContext& c) {
 void cpu(const KernelContext& c) {
   map_unary<float, float>(c, [](float x) { return std::erf(x); });
 }
+
+void stablehlo(HloContext& c) {
+  const std::string type = stablehlo_type(c.out_type(0));
+  c.emit_output(fmt::format("chlo.erf {} : {} -> {}", c.in(0), type, type));
+}
+
 }  // namespace
 
 const Op op::erf = {.name = "erf",
                     .infer = infer_unary_f32,
                     .vjp = vjp,
                     .cpu = cpu,
+                    .stablehlo = stablehlo,
                     .cost = elementwise_cost,
                     .samples = unary_samples,
                     .in_place = {{0, 0}}};

@@ -50,12 +50,22 @@ std::vector<Sample> samples() {
            .differentiable = false}};
 }
 
+void stablehlo(HloContext& c) {
+  const int64_t ids_rank = c.in_type(1).rank();
+  c.emit_output(fmt::format(
+      "\"stablehlo.gather\"({}, {}) {{dimension_numbers = #stablehlo.gather<offset_dims = [{}], "
+      "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = {}>, "
+      "slice_sizes = array<i64: 1, {}>, indices_are_sorted = false}} : {}",
+      c.in(0), c.in(1), ids_rank, ids_rank, c.in_type(0).shape[1], c.signature()));
+}
+
 }  // namespace
 
 const Op op::gather_rows = {.name = "gather_rows",
                             .infer = infer,
                             .vjp = vjp,
                             .cpu = cpu,
+                            .stablehlo = stablehlo,
                             .cost = elementwise_cost,
                             .samples = samples};
 

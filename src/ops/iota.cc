@@ -30,9 +30,15 @@ std::vector<Sample> samples() {
            .attrs = {{"dtype", std::string("u32")}, {"shape", Shape{3, 4}}, {"axis", int64_t{1}}}}};
 }
 
+void stablehlo(HloContext& c) {
+  c.emit_output(fmt::format("stablehlo.iota dim = {} : {}", c.attrs().get_int("axis"),
+                            stablehlo_type(c.out_type(0))));
+}
+
 }  // namespace
 
-const Op op::iota = {.name = "iota", .infer = infer, .cpu = cpu, .samples = samples};
+const Op op::iota = {
+    .name = "iota", .infer = infer, .cpu = cpu, .stablehlo = stablehlo, .samples = samples};
 
 Value iota(Graph& graph, DType dtype, Shape shape, int64_t axis) {
   return graph.call1(

@@ -12,12 +12,15 @@ void cpu(const KernelContext& c) {
     return x >= 0 ? 1.0f / (1.0f + std::exp(-x)) : std::exp(x) / (1.0f + std::exp(x));
   });
 }
+
+void stablehlo(HloContext& c) { stablehlo_elementwise(c, "stablehlo.logistic"); }
 }  // namespace
 
 const Op op::logistic = {.name = "logistic",
                          .infer = infer_unary_f32,
                          .vjp = vjp,
                          .cpu = cpu,
+                         .stablehlo = stablehlo,
                          .cost = elementwise_cost,
                          .samples = unary_samples,
                          .in_place = {{0, 0}}};

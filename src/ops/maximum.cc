@@ -12,12 +12,15 @@ void cpu(const KernelContext& c) {
   // A NaN on either side stays.  NOLINTNEXTLINE(misc-redundant-expression)
   map_arithmetic(c, [](auto a, auto b) { return a < b || b != b ? b : a; });
 }
+
+void stablehlo(HloContext& c) { stablehlo_elementwise(c, "stablehlo.maximum"); }
 }  // namespace
 
 const Op op::maximum = {.name = "maximum",
                         .infer = infer_binary_arithmetic,
                         .vjp = vjp,
                         .cpu = cpu,
+                        .stablehlo = stablehlo,
                         .cost = elementwise_cost,
                         .samples = binary_samples,
                         .in_place = {{0, 0}, {0, 1}}};

@@ -12,12 +12,15 @@ void cpu(const KernelContext& c) {
   // A NaN on either side stays.  NOLINTNEXTLINE(misc-redundant-expression)
   map_arithmetic(c, [](auto a, auto b) { return b < a || b != b ? b : a; });
 }
+
+void stablehlo(HloContext& c) { stablehlo_elementwise(c, "stablehlo.minimum"); }
 }  // namespace
 
 const Op op::minimum = {.name = "minimum",
                         .infer = infer_binary_arithmetic,
                         .vjp = vjp,
                         .cpu = cpu,
+                        .stablehlo = stablehlo,
                         .cost = elementwise_cost,
                         .samples = binary_samples,
                         .in_place = {{0, 0}, {0, 1}}};

@@ -10,12 +10,15 @@ std::vector<Value> vjp(const VjpContext& c) {
 void cpu(const KernelContext& c) {
   map_wrapping(c, [](auto a, auto b) { return a * b; });
 }
+
+void stablehlo(HloContext& c) { stablehlo_elementwise(c, "stablehlo.multiply"); }
 }  // namespace
 
 const Op op::mul = {.name = "mul",
                     .infer = infer_binary_arithmetic,
                     .vjp = vjp,
                     .cpu = cpu,
+                    .stablehlo = stablehlo,
                     .cost = elementwise_cost,
                     .samples = binary_samples,
                     .in_place = {{0, 0}, {0, 1}}};

@@ -85,7 +85,17 @@ Value gather_rows(Value table, Value ids);
 // dropped.
 Value scatter_add_rows(Value ids, Value rows, int64_t num_rows);
 
-// Random bits are a pure function of a key u32[2], as base/threefry.h.
+// Data-parallel training: N replicas run one graph, each on its share of the batch. The sum over
+// the replicas (see ops/all_reduce.cc for its gradient), and a replica's number, u32 [].
+Value all_reduce(Value x);
+Value replica_id(Graph& graph);
+
+// The same values; what is computed from them is computed anew and not before all of them are
+// there (ops/barrier.cc).
+std::vector<Value> barrier(const std::vector<Value>& values);
+
+// Random bits are a pure function of a key u32[2], as base/threefry.h, and of the index in the
+// batch of all replicas (ops/random.h).
 Value fold_in(Value key, int64_t data);
 Value random_bits(Value key, Shape shape);     // -> u32
 Value random_uniform(Value key, Shape shape);  // -> f32 in [0, 1)

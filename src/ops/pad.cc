@@ -57,12 +57,24 @@ std::vector<Sample> samples() {
       {.inputs = {{DType::kF32, {2, 3}}}, .attrs = {{"low", Shape{1, 0}}, {"high", Shape{0, 2}}}}};
 }
 
+void stablehlo(HloContext& c) {
+  const std::vector<int64_t>& low = c.attrs().get_ints("low");
+  const Type scalar{c.out_type(0).dtype, {}};
+  const std::string zero = c.constant(0, scalar);
+  c.emit_output(
+      fmt::format("stablehlo.pad {}, {}, low = {}, high = {}, interior = {} : ({}, {}) -> {}",
+                  c.in(0), zero, stablehlo_list(low), stablehlo_list(c.attrs().get_ints("high")),
+                  stablehlo_list(std::vector<int64_t>(low.size())), stablehlo_type(c.in_type(0)),
+                  stablehlo_type(scalar), stablehlo_type(c.out_type(0))));
+}
+
 }  // namespace
 
 const Op op::pad = {.name = "pad",
                     .infer = infer,
                     .vjp = vjp,
                     .cpu = cpu,
+                    .stablehlo = stablehlo,
                     .cost = elementwise_cost,
                     .samples = samples};
 

@@ -1,11 +1,27 @@
-// bits[i] = x0 ^ x1 of Threefry counter (0, i), i the flat index; shapes of more than 2^32 elements
-// are refused.
+// bits[i] = x0 ^ x1 of the 64-bit Threefry counter r * count + i, r the replica and i the flat
+// index in the shape of `count` elements; shapes of more than 2^32 are refused.
 #include "base/threefry.h"
 
 #include "ops/elementwise.h"
 #include "ops/random.h"
 
 namespace headwater {
+
+std::pair<Value, Value> element_counters(Value replica, int64_t count) {
+  const Value sixteen = constant_like(replica, 16);
+  const auto times = [&](int64_t half) {  // both factors at most 2^16
+    return mul(replica, constant_like(replica, static_cast<double>(half)));
+  };
+  const auto carry = [](Value sum, Value term) {
+    return convert(compare(sum, term, Direction::kLess), DType::kU32);
+  };
+  const Value upper = times(count >> 16), lower = times(count & 0xffff);
+  const Value low = add(shift_left(upper, sixteen), lower);
+  const Value high = add(shift_right(upper, sixteen), carry(low, lower));
+  const Value index = add(iota(replica.graph(), DType::kU32, {count}, 0), low);
+  return {add(carry(index, low), high), index};
+}
+
 namespace {
 
 std::vector<Type> infer(const InferContext& c) {
@@ -19,8 +35,8 @@ std::vector<Type> infer(const InferContext& c) {
 
 std::vector<Value> decompose(Graph& graph, const std::vector<Value>& inputs, const Attrs& attrs) {
   const Shape& shape = attrs.get_ints("shape");
-  const Value index = iota(graph, DType::kU32, {element_count(shape)}, 0);
-  const auto [x0, x1] = threefry(inputs[0], constant_like(index, 0), index);
+  const auto [c0, c1] = element_counters(replica_id(graph), element_count(shape));
+  const auto [x0, x1] = threefry(inputs[0], c0, c1);
   return {reshape(bit_xor(x0, x1), shape)};
 }
 

@@ -39,4 +39,12 @@ Value expand_reduced(Value reduced, const Shape& shape, const std::vector<int64_
   return broadcast(reduced, shape, kept);
 }
 
+void stablehlo_reduce(HloContext& c, std::string_view operation, double start) {
+  const std::string initial = c.constant(start, {DType::kF32, {}});
+  c.emit_output(fmt::format(
+      "stablehlo.reduce({} init: {}) applies {} across dimensions = {} : ({}, tensor<f32>) -> {}",
+      c.in(0), initial, operation, stablehlo_list(c.attrs().get_ints("axes")),
+      stablehlo_type(c.in_type(0)), stablehlo_type(c.out_type(0))));
+}
+
 }  // namespace headwater

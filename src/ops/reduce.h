@@ -33,6 +33,9 @@ ReductionPlan plan_reduction(const Type& type, std::span<const int64_t> axes);
 // dy with the removed axes back: repeated over them.
 Value expand_reduced(Value reduced, const Shape& shape, const std::vector<int64_t>& axes);
 
+// "stablehlo.add" over the axes, from `start`.
+void stablehlo_reduce(HloContext& c, std::string_view operation, double start);
+
 // y[i] = fold over the removed axes, in row-major order, from `start`.
 template <class F>
 void reduce_f32(const KernelContext& c, double start, F fold) {

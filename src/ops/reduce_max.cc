@@ -20,12 +20,17 @@ void cpu(const KernelContext& c) {
              [](double best, double x) { return x > best || x != x ? x : best; });
 }
 
+void stablehlo(HloContext& c) {
+  stablehlo_reduce(c, "stablehlo.maximum", -std::numeric_limits<double>::infinity());
+}
+
 }  // namespace
 
 const Op op::reduce_max = {.name = "reduce_max",
                            .infer = infer_reduction,
                            .vjp = vjp,
                            .cpu = cpu,
+                           .stablehlo = stablehlo,
                            .cost = elementwise_cost,
                            .samples = reduction_samples};
 

@@ -31,12 +31,15 @@ int64_t workspace(const Node& node, std::span<const Type* const> types) {
   return sums_columns(*types[0], node.attrs) ? kernels::column_sums_workspace_bytes(x[0], x[1]) : 0;
 }
 
+void stablehlo(HloContext& c) { stablehlo_reduce(c, "stablehlo.add", 0); }
+
 }  // namespace
 
 const Op op::reduce_sum = {.name = "reduce_sum",
                            .infer = infer_reduction,
                            .vjp = vjp,
                            .cpu = cpu,
+                           .stablehlo = stablehlo,
                            .workspace = workspace,
                            .cost = elementwise_cost,
                            .samples = reduction_samples};

@@ -5,9 +5,11 @@
 
 namespace headwater {
 
-void copy_first_operand(const KernelContext& c) {
-  const auto bytes = static_cast<size_t>(c.out_type(0).byte_size());
-  if (bytes > 0) std::memcpy(c.out<uint8_t>(0), c.in<uint8_t>(0), bytes);
+void copy_operands(const KernelContext& c) {
+  for (size_t i = 0; i < c.num_inputs(); ++i) {
+    const auto bytes = static_cast<size_t>(c.out_type(i).byte_size());
+    if (bytes > 0) std::memcpy(c.out<uint8_t>(i), c.in<uint8_t>(i), bytes);
+  }
 }
 
 namespace {
@@ -32,12 +34,17 @@ std::vector<Sample> samples() {
            .differentiable = false}};
 }
 
+void stablehlo(HloContext& c) {
+  c.emit_output(fmt::format("stablehlo.reshape {} : {}", c.in(0), c.signature()));
+}
+
 }  // namespace
 
 const Op op::reshape = {.name = "reshape",
                         .infer = infer,
                         .vjp = vjp,
-                        .cpu = copy_first_operand,
+                        .cpu = copy_operands,
+                        .stablehlo = stablehlo,
                         .samples = samples,
                         .is_view = true};
 

@@ -10,12 +10,15 @@ std::vector<Value> vjp(const VjpContext& c) {
 void cpu(const KernelContext& c) {
   map_unary<float, float>(c, [](float x) { return 1.0f / std::sqrt(x); });
 }
+
+void stablehlo(HloContext& c) { stablehlo_elementwise(c, "stablehlo.rsqrt"); }
 }  // namespace
 
 const Op op::rsqrt = {.name = "rsqrt",
                       .infer = infer_unary_f32,
                       .vjp = vjp,
                       .cpu = cpu,
+                      .stablehlo = stablehlo,
                       .cost = elementwise_cost,
                       .samples = positive_samples,
                       .in_place = {{0, 0}}};

@@ -69,12 +69,25 @@ std::vector<Sample> samples() {
        .differentiable = false}};
 }
 
+void stablehlo(HloContext& c) {
+  const Type& y = c.out_type(0);
+  const std::string zeros = c.constant(0, y);
+  c.emit_output(fmt::format(
+      "\"stablehlo.scatter\"({}, {}, {}) {} {{scatter_dimension_numbers = #stablehlo.scatter<"
+      "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
+      "index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}} : "
+      "({}, {}, {}) -> {}",
+      zeros, c.in(0), c.in(1), HloContext::reducer("stablehlo.add", y.dtype), stablehlo_type(y),
+      stablehlo_type(c.in_type(0)), stablehlo_type(c.in_type(1)), stablehlo_type(y)));
+}
+
 }  // namespace
 
 const Op op::scatter_add_rows = {.name = "scatter_add_rows",
                                  .infer = infer,
                                  .vjp = vjp,
                                  .cpu = cpu,
+                                 .stablehlo = stablehlo,
                                  .cost = elementwise_cost,
                                  .samples = samples};
 

@@ -42,12 +42,17 @@ std::vector<Sample> samples() {
           {.inputs = {p, p, p}, .index_bound = 2, .differentiable = false}};
 }
 
+void stablehlo(HloContext& c) {
+  c.emit_output(stablehlo_select(c.in(0), c.in(1), c.in(2), c.out_type(0)));
+}
+
 }  // namespace
 
 const Op op::select = {.name = "select",
                        .infer = infer,
                        .vjp = vjp,
                        .cpu = cpu,
+                       .stablehlo = stablehlo,
                        .cost = elementwise_cost,
                        .samples = samples,
                        .in_place = {{0, 1}, {0, 2}}};

@@ -5,11 +5,14 @@ namespace {
 void cpu(const KernelContext& c) {
   map_binary<uint32_t, uint32_t>(c, [](uint32_t a, uint32_t b) { return b < 32 ? a << b : 0; });
 }
+
+void stablehlo(HloContext& c) { stablehlo_elementwise(c, "stablehlo.shift_left"); }
 }  // namespace
 
 const Op op::shift_left = {.name = "shift_left",
                            .infer = infer_shift,
                            .cpu = cpu,
+                           .stablehlo = stablehlo,
                            .cost = elementwise_cost,
                            .samples = bit_samples,
                            .in_place = {{0, 0}, {0, 1}}};

@@ -56,12 +56,23 @@ std::vector<Sample> samples() {
            .differentiable = false}};
 }
 
+void stablehlo(HloContext& c) {
+  const std::vector<int64_t>&start = c.attrs().get_ints("start"),
+        &limit = c.attrs().get_ints("limit");
+  std::string ranges;
+  for (size_t axis = 0; axis < start.size(); ++axis) {
+    ranges += fmt::format("{}{}:{}", axis == 0 ? "" : ", ", start[axis], limit[axis]);
+  }
+  c.emit_output(fmt::format("stablehlo.slice {} [{}] : {}", c.in(0), ranges, c.signature()));
+}
+
 }  // namespace
 
 const Op op::slice = {.name = "slice",
                       .infer = infer,
                       .vjp = vjp,
                       .cpu = cpu,
+                      .stablehlo = stablehlo,
                       .cost = elementwise_cost,
                       .samples = samples};
 

@@ -21,7 +21,8 @@ std::vector<Sample> samples() {
 const Op op::stop_gradient = {.name = "stop_gradient",
                               .infer = infer,
                               .vjp = vjp,
-                              .cpu = copy_first_operand,
+                              .cpu = copy_operands,
+                              .stablehlo = stablehlo_identity,
                               .samples = samples,
                               .is_view = true};
 

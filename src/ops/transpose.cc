@@ -54,12 +54,18 @@ std::vector<Sample> samples() {
           {.inputs = {{DType::kF32, {2, 3, 4}}}, .attrs = {{"permutation", Shape{2, 0, 1}}}}};
 }
 
+void stablehlo(HloContext& c) {
+  c.emit_output(fmt::format("stablehlo.transpose {}, dims = {} : {}", c.in(0),
+                            stablehlo_list(c.attrs().get_ints("permutation")), c.signature()));
+}
+
 }  // namespace
 
 const Op op::transpose = {.name = "transpose",
                           .infer = infer,
                           .vjp = vjp,
                           .cpu = cpu,
+                          .stablehlo = stablehlo,
                           .cost = elementwise_cost,
                           .samples = samples};
 

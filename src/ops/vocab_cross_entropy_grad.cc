@@ -14,12 +14,14 @@ std::vector<Type> infer(const InferContext& c) {
   return {c.in(0), c.in(1), c.in(2)};
 }
 
+// The logits are made again behind a barrier: the forward's own would be kept until here.
 std::vector<Value> decompose(Graph&, const std::vector<Value>& inputs, const Attrs&) {
-  const Value h = inputs[0], weight = inputs[1];
+  const std::vector<Value> kept = barrier(inputs);
+  const Value h = kept[0], weight = kept[1];
   const int64_t m = h.dim(0), v = weight.dim(0);
-  const Value logits = linear(h, weight, inputs[2]);
-  const Value probabilities = exp(sub(logits, reshape(inputs[4], {m, 1})));
-  const Value d = mul(sub(probabilities, one_hot(inputs[3], v)), reshape(inputs[5], {m, 1}));
+  const Value logits = linear(h, weight, kept[2]);
+  const Value probabilities = exp(sub(logits, reshape(kept[4], {m, 1})));
+  const Value d = mul(sub(probabilities, one_hot(kept[3], v)), reshape(kept[5], {m, 1}));
   return {dot(d, weight), dot(d, h, true), reduce_sum(d, {0})};
 }
 

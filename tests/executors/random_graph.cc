@@ -77,10 +77,11 @@ class RandomGraph {
   }
 
   void add_view() {
-    switch (below(4)) {
+    switch (below(5)) {
       case 0: return add({reshape(any(kMatrix), kFlat)});
       case 1: return add({reshape(any(kFlat), kMatrix)});
       case 2: return add({reshape(any(kMatrix), kTurned)});
+      case 3: return add(barrier({any(kMatrix), any(kRow), any(kMatrix)}));
       default: return add({stop_gradient(any(kMatrix))});
     }
   }

@@ -1,52 +1,15 @@
 // Models of all families against transformers on recorded inputs: logits, losses and gradients
 // within 1e-5 relative (tests/golden/models/make_models.py).
-#include <nlohmann/json.hpp>
-
-#include "io/file.h"
-#include "models/model_run.h"
+#include "models/golden_model.h"
 
 namespace headwater {
 namespace {
 
-std::string folder_of(const std::string& name) {
-  return std::string(HW_TESTS_DIR) + "/golden/models/" + name;
-}
-
-Model read_model(const std::string& name) {
-  const std::string path = folder_of(name) + "/config.json";
-  const auto text = read_file(local_files(), path);
-  EXPECT_TRUE(text) << text.error().to_string();
-  const auto model = Model::from_hf_json(*parse_json(*text, path), path);
-  EXPECT_TRUE(model) << model.error().to_string();
-  return *model;
-}
-
-// int64 as recorded to the graph's i32; f32 stays.
-Tensor as_fed(const Tensor& tensor) {
-  if (tensor.dtype() != DType::kI64) return tensor;
-  std::vector<int32_t> values;
-  for (const int64_t v : tensor.as<int64_t>()) values.push_back(static_cast<int32_t>(v));
-  return Tensor::i32(tensor.shape(), values);
-}
-
 class ModelGolden : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    model_ = read_model(GetParam());
-    auto reference =
-        read_safetensors_map(local_files(), folder_of(GetParam()) + "/reference.safetensors");
-    ASSERT_TRUE(reference) << reference.error().to_string();
-    reference_ = std::move(*reference);
-    FedInputs fed;
-    fed.token_type_ids = reference_.contains("input/token_type_ids");
-    fed.next_sentence_label = reference_.contains("input/next_sentence_label");
-    const Shape& shape = reference_.at("input/input_ids").shape();
-    run_ = std::make_unique<ModelRun>(model_, shape[0], shape[1], fed);
-    for (const auto& [name, tensor] : reference_) {
-      if (name.starts_with("model/")) run_->set(name.substr(6), tensor);
-      if (name.starts_with("input/")) run_->feed(name.substr(6), as_fed(tensor));
-    }
-    run_->run();
+    reference_ = read_reference(GetParam());
+    run_ = run_golden_model(GetParam(), reference_);
   }
 
   // Elements per token of a tensor [B, T, ..], 0 for one that is not of tokens.
@@ -71,7 +34,6 @@ class ModelGolden : public testing::TestWithParam<const char*> {
     }
   }
 
-  Model model_;
   TensorMap reference_;
   std::unique_ptr<ModelRun> run_;
 };
@@ -124,11 +86,7 @@ TEST_P(ModelGolden, Gradients) {
   EXPECT_EQ(compared, run_->parameters().size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Recorded, ModelGolden,
-                         testing::Values("bert_mlm", "bert_pretraining", "gpt2_lm",
-                                         "electra_small_disc", "electra_base_disc",
-                                         "electra_small_gen", "electra_base_gen",
-                                         "electra_seqcls_multilabel"),
+INSTANTIATE_TEST_SUITE_P(Recorded, ModelGolden, testing::ValuesIn(kGoldenModels),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

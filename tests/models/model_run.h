@@ -1,5 +1,5 @@
-// Builds a model's graph with loss and gradients, runs it on the CPU executor, and gives its
-// outputs by name: what the tests of model families share.
+// Builds a model's graph with loss and gradients, runs it on an executor, and gives its outputs by
+// name: what the tests of model families share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,8 @@ struct FedInputs {
 
 class ModelRun {
  public:
-  ModelRun(const Model& model, int64_t batch, int64_t time, const FedInputs& fed = {})
+  ModelRun(const Model& model, int64_t batch, int64_t time, const FedInputs& fed = {},
+           const std::string& device = "cpu")
       : model_(model), tree_(graph_) {
     set_num_threads(1);  // tests run beside each other, and these models are tiny
     ForwardContext context;
@@ -39,7 +40,8 @@ class ModelRun {
     context.seq_length = time;
     const ModelOutputs out = build_model(tree_, model, make_inputs(batch, time, fed), context);
     add_outputs(out);
-    auto executor = Executor::open("cpu");
+    auto executor = Executor::open(device);
+    if (!executor) throw std::runtime_error(executor.error().to_string());
     executor_ = std::move(*executor);
     store_ = executor_->make_store();
     auto program = executor_->compile(graph_, *store_);
@@ -47,6 +49,7 @@ class ModelRun {
     program_ = std::move(*program);
   }
 
+  const Graph& graph() const { return graph_; }
   const std::vector<Parameter>& parameters() const { return tree_.parameters(); }
   const std::map<std::string, std::string>& aliases() const { return tree_.aliases(); }
 

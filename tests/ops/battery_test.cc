@@ -9,6 +9,7 @@
 
 #include "base/threads.h"
 #include "base/threefry.h"
+#include "executors/pjrt/stablehlo_writer.h"
 #include "kernels/isa.h"
 #include "ops/battery.h"
 #include "ops/registry.h"
@@ -164,6 +165,15 @@ TEST_P(Operators, NumericGradient) {
     if (!call.sample.differentiable || !has_f32_operand(call)) continue;
     SCOPED_TRACE(call.text());
     check_numeric_gradient(call);
+  }
+}
+
+// Primitives can be written for other executors, and fused operators come apart into primitives.
+TEST_P(Operators, HasAStableHloFormOrADecomposition) {
+  EXPECT_NE(GetParam()->stablehlo == nullptr, GetParam()->decompose == nullptr);
+  for (const Call& call : calls_of(*GetParam())) {
+    SCOPED_TRACE(call.text());
+    EXPECT_NO_THROW(stablehlo_text(*gradient_graph(call, false).graph));
   }
 }
 

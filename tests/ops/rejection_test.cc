@@ -11,9 +11,10 @@ namespace headwater {
 namespace {
 
 // Operators of any number of operands.
-const std::set<std::string_view> kVariadic = {"concat", "global_norm"};
-// Operators whose operand may have any type.
-const std::set<std::string_view> kAnyOperand = {"convert", "stop_gradient"};
+const std::set<std::string_view> kVariadic = {"barrier", "concat", "global_norm"};
+// Operators whose operand may have any type, or nearly any.
+const std::set<std::string_view> kAnyOperand = {"all_reduce", "barrier", "convert",
+                                                "stop_gradient"};
 
 class Rejection : public testing::TestWithParam<const Op*> {};
 

@@ -8,6 +8,7 @@
 #include "base/threefry.h"
 #include "ops/gradient.h"
 #include "ops/ops.h"
+#include "ops/random.h"
 #include "ops/registry.h"
 #include "ops/run_graph.h"
 
@@ -72,6 +73,43 @@ TEST(Random, BitsFoldInAndUniformAreThoseOfTheKey) {
   const Key folded = key.fold_in(0xffffffffu);
   EXPECT_EQ(values<uint32_t>(out[1]), (Words{folded.k0, folded.k1}));
   for (uint64_t i = 0; i < 50000; ++i) EXPECT_EQ(out[2].as<float>()[i], key.uniform(i));
+}
+
+// Each replica goes on where the one before it ends, beyond 2^32 elements, too.
+TEST(Random, CountersOfReplicasFollowEachOther) {
+  for (const int64_t count : {int64_t{1}, int64_t{70}, int64_t{65536}, int64_t{98765}}) {
+    for (const uint32_t replica : {0u, 1u, 7u, 43690u, 65535u}) {
+      const auto out = evaluate({u32({}, {replica})}, [&](const auto& x) -> std::vector<Value> {
+        const auto [high, low] = element_counters(x[0], count);
+        return {high, low};
+      });
+      for (const int64_t i : {int64_t{0}, count / 3, count - 1}) {
+        const auto at = static_cast<size_t>(i);
+        const uint64_t counter =
+            (uint64_t{out[0].as<uint32_t>()[at]} << 32) | out[1].as<uint32_t>()[at];
+        EXPECT_EQ(counter, uint64_t{replica} * static_cast<uint64_t>(count) + at);
+      }
+    }
+  }
+}
+
+// In the gradient a barrier and a sum over replicas are the identity.
+TEST(Barrier, PassesGradientsOn) {
+  const auto out = evaluate({f32({2}, {3, 4})}, [](const auto& x) -> std::vector<Value> {
+    const std::vector<Value> held = barrier({x[0], mul(x[0], x[0])});
+    return gradients(all_reduce(sum_all(add(held[0], held[1]))), {x[0]});
+  });
+  EXPECT_EQ(values<float>(out[0]), (Floats{7, 9}));
+}
+
+TEST(ArgMax, NaNIsNeverTheLargest) {
+  const auto index = [](const Floats& x) {
+    return values<int32_t>(evaluate1({f32({3}, x)}, [](const auto& v) { return argmax(v[0], 0); }));
+  };
+  EXPECT_EQ(index({kNaN, 1, 2}), (Ints{2}));
+  EXPECT_EQ(index({1, kNaN, 0}), (Ints{0}));
+  EXPECT_EQ(index({kNaN, -kInf, kNaN}), (Ints{0}));
+  EXPECT_EQ(index({-kInf, kInf, kInf}), (Ints{1}));
 }
 
 TEST(DynamicSlice, MovesIntoTheOperand) {

@@ -55,9 +55,9 @@ class Planner {
     for (const StateUpdate& update : graph_.updates()) last_read(update.value) = kForever;
     for (size_t id = nodes.size(); id-- > 0;) {
       const auto reader = static_cast<int32_t>(id);
-      for (const Value& input : nodes[id].inputs) {
-        const int32_t until = nodes[id].op->is_view ? std::max(reader, last_read_[id][0]) : reader;
-        last_read(input) = std::max(last_read(input), until);
+      for (size_t i = 0; i < nodes[id].inputs.size(); ++i) {
+        const int32_t until = nodes[id].op->is_view ? std::max(reader, last_read_[id][i]) : reader;
+        last_read(nodes[id].inputs[i]) = std::max(last_read(nodes[id].inputs[i]), until);
       }
     }
   }
@@ -82,7 +82,7 @@ class Planner {
       return;
     }
     if (node.op->is_view) {
-      buffers[0] = buffer_ref(node.inputs[0]);
+      for (size_t i = 0; i < buffers.size(); ++i) buffers[i] = buffer_ref(node.inputs[i]);
       return;
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
