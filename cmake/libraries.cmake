@@ -22,6 +22,10 @@ hw_require_header(hwy/highway.h libhwy-dev)
 hw_require_header(zstd.h libzstd-dev)
 find_library(HW_ZSTD zstd REQUIRED)
 find_library(HW_HWY hwy REQUIRED)
+find_file(HW_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js)
+if(NOT HW_CHART_JS)
+  message(FATAL_ERROR "chart.min.js not found: install libjs-chart.js (./demo does it)")
+endif()
 
 # What a module links besides the modules that modules.txt names.
 set(HW_LIBRARIES_base fmt::fmt spdlog::spdlog OpenMP::OpenMP_CXX Threads::Threads OpenSSL::Crypto)

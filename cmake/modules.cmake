@@ -22,6 +22,21 @@ function(hw_protos target root folder)
   target_link_libraries(${target} PUBLIC protobuf::libprotobuf-lite)
 endfunction()
 
+# hw_embed(TARGET SYMBOL FILE): the text of a file as `extern const std::string_view headwater::SYMBOL` in TARGET.
+function(hw_embed target symbol file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  set(source ${PROJECT_BINARY_DIR}/generated/embedded/${symbol}.cc)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[
+#include <string_view>
+namespace headwater {
+extern const std::string_view @symbol@;
+const std::string_view @symbol@ = R"embedded(@text@)embedded";
+}  // namespace headwater
+]])
+  target_sources(${target} PRIVATE ${source})
+endfunction()
+
 # A header that every file of a module includes, parsed once: the 60 small files of ops compile in half the time.
 set(HW_PRECOMPILED_ops <graph/op.h>)
 

@@ -114,6 +114,8 @@ Result<> Scan::all() {
       options_ended = true;
     } else if (word.starts_with("--")) {
       HW_RETURN_IF_ERROR(option(word));
+    } else if (word.size() == 2 && find(word.substr(1)) != nullptr) {
+      HW_RETURN_IF_ERROR(option("-" + word));  // an alias of one letter: -o FILE
     } else {
       return fail_hint(Code::kInvalidArgument, "options are written --name", "unknown option {}",
                        word);

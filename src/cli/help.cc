@@ -94,7 +94,8 @@ std::string field_facts(const Field& field) {
     facts.push_back("--" + kebab(field.negation));
   std::string also;
   for (const std::string& alias : field.aliases)
-    also += (also.empty() ? "also --" : ", --") + kebab(alias);
+    also += fmt::format("{}{}{}", also.empty() ? "also " : ", ", alias.size() == 1 ? "-" : "--",
+                        kebab(alias));
   if (!also.empty()) facts.push_back(also);
   return facts.empty() ? "" : fmt::format("[{}]", fmt::join(facts, "; "));
 }

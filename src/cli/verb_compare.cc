@@ -1,0 +1,127 @@
+// `compare`: is the adapted model better, and can it be believed?
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+#include "report/comparison.h"
+#include "report/finished_run.h"
+
+namespace headwater {
+namespace {
+
+struct CompareOptions {
+  std::string base, adapted, control, output_dir;
+  bool runs = false, json = false;
+  ComparisonOptions comparison;
+
+  void describe(Fields& f) {
+    f("base", base, "the model before, or with --runs the folder of its fine-tuning runs")
+        .required()
+        .value_name("DIR");
+    f("adapted", adapted, "the model after").required().value_name("DIR");
+    f("control", control, "a model that was trained as long on other text").value_name("DIR");
+    f("output_dir", output_dir, "gets comparison.json").required().value_name("DIR");
+    f("runs", runs, "nothing is trained: --base, --adapted and --control hold finished runs");
+    f("json", json, "print comparison.json instead of tables");
+    f.group("What is claimed");
+    f("metric", comparison.metrics,
+      "metric that a claim is made of; several are corrected together [default: f1_micro and "
+      "f1_macro, accuracy and f1_macro, or pearson and spearman, by the task]")
+        .alias("metrics");
+    f("confidence", comparison.confidence, "of intervals; a claim needs p of at most 1 less this")
+        .range(0.5, 0.9999);
+    f("resamples", comparison.resamples, "of the bootstrap").range(100, 100'000);
+    f("bootstrap_seed", comparison.seed, "of the resamples").non_negative();
+    f("listed_examples", comparison.listed_examples, "examples that changed most, to be listed")
+        .range(0, 10'000);
+  }
+};
+
+std::string spread(const Json& side) {
+  const std::string text = fmt::format("{:.4f}", side["mean"].get<double>());
+  if (side["deviation"].is_null()) return text;
+  return text + fmt::format(" ± {:.4f}", side["deviation"].get<double>());
+}
+
+std::string pair_text(const Json& pair) {
+  Table table("lrrrlr");
+  table.add({"metric", pair["from"].get<std::string>(), pair["to"].get<std::string>(), "difference",
+             "interval", "p (Holm)"});
+  for (const Json& m : pair["metrics"]) {
+    table.add({m["metric"].get<std::string>(), spread(m["from"]), spread(m["to"]),
+               fmt::format("{:+.4f}", m["difference"].get<double>()),
+               fmt::format("{:+.4f} to {:+.4f}", m["interval"][0].get<double>(),
+                           m["interval"][1].get<double>()),
+               m["tested"].get<bool>() ? fmt::format("{:.4g}", m["p_holm"].get<double>()) : ""});
+  }
+  std::string text = fmt::format("\n{} against {}\n", pair["to"].get<std::string>(),
+                                 pair["from"].get<std::string>());
+  text += table.text("  ");
+  if (const Json& flips = pair["flips"]; !flips.is_null()) {
+    text +=
+        fmt::format("  examples: {} gained, {} lost, {} stayed, by {}\n",
+                    grouped(flips["gained"].get<int64_t>()), grouped(flips["lost"].get<int64_t>()),
+                    grouped(flips["same"].get<int64_t>()), flips["measure"].get<std::string>());
+  }
+  for (const Json& sentence : pair["verdict"])
+    text += fmt::format("  {}\n", sentence["text"].get<std::string>());
+  return text;
+}
+
+std::string comparison_text(const Json& comparison) {
+  std::string text;
+  for (const Json& pair : comparison["pairs"]) text += pair_text(pair);
+  Table cost("lrrr");
+  cost.add({"cost", "runs", "steps each", "minutes of all"});
+  for (const Json& side : comparison["sides"]) {
+    cost.add({side["name"].get<std::string>(), grouped(static_cast<int64_t>(side["runs"].size())),
+              fmt::format("{:.0f}", side["steps_each"].get<double>()),
+              fmt::format("{:.1f}", side["seconds"].get<double>() / 60)});
+  }
+  text += "\n" + cost.text() + "\n";
+  for (const Json& note : comparison["notes"]) text += note.get<std::string>() + "\n";
+  return text.substr(1);
+}
+
+Result<int> run_compare(const CompareOptions& options) {
+  FileSystem& fs = local_files();
+  std::vector<ComparisonSide> sides;
+  for (const auto& [name, folder] :
+       {std::pair("base", options.base), std::pair("adapted", options.adapted),
+        std::pair("control", options.control)}) {
+    if (folder.empty()) continue;
+    HW_ASSIGN_OR_RETURN(std::vector<std::string> folders, find_finished_runs(fs, folder));
+    sides.push_back({name, std::move(folders)});
+  }
+  HW_ASSIGN_OR_RETURN(const Json comparison, compare_runs(fs, sides, options.comparison));
+  HW_RETURN_IF_ERROR(fs.make_directories(options.output_dir));
+  const std::string path = join_path(options.output_dir, "comparison.json");
+  HW_RETURN_IF_ERROR(write_file_atomic(fs, path, dump_json(comparison, 1) + "\n"));
+  const std::string text =
+      options.json ? dump_json(comparison, 1) + "\n" : comparison_text(comparison);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  log_info("{}: headwater report {} draws it", path, options.output_dir);
+  return 0;
+}
+
+}  // namespace
+
+Verb make_compare_verb() {
+  return make_verb<CompareOptions>(
+      {.name = "compare",
+       .summary = "is the adapted model better, and can it be believed?",
+       .description =
+           "Pairs fine-tuning runs of two models by their seed and says of each metric by how much "
+           "they differ, with an interval from resampling seeds and test examples, and whether a "
+           "difference can be claimed: its interval misses 0, and its permutation p-value, "
+           "corrected for the number of metrics (Holm), is small enough. With five seeds it "
+           "cannot be. Other models than the two are held against them by --control.",
+       .examples = {{"headwater compare --runs --base runs/base --adapted runs/adapted "
+                     "--output-dir comparison",
+                     "runs that are there"}}},
+      run_compare);
+}
+
+}  // namespace headwater
