@@ -16,7 +16,7 @@ size_t width_of(std::string_view text) {
 
 }  // namespace
 
-std::string Table::text(std::string_view indent) const {
+std::string TextTable::text(std::string_view indent) const {
   std::vector<size_t> widths(alignment_.size(), 0);
   for (const auto& row : rows_) {
     for (size_t i = 0; i < row.size() && i < widths.size(); ++i)

@@ -7,10 +7,10 @@
 
 namespace headwater {
 
-class Table {
+class TextTable {
  public:
   // One letter per column: 'l' left, 'r' right. The last column is not padded.
-  explicit Table(std::string alignment) : alignment_(std::move(alignment)) {}
+  explicit TextTable(std::string alignment) : alignment_(std::move(alignment)) {}
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
   // Lines that begin with `indent`; two spaces between columns.

@@ -36,7 +36,7 @@ std::string section(const std::string& heading, const Items& items, int64_t max,
                     const std::string& alignment, Row row) {
   if (items.empty()) return "";
   const auto shown = max == 0 ? items.size() : std::min(items.size(), static_cast<size_t>(max));
-  Table table(alignment);
+  TextTable table(alignment);
   for (size_t i = 0; i < shown; ++i) table.add(row(items[i]));
   std::string text = fmt::format("{} ({}):\n{}", heading,
                                  grouped(static_cast<int64_t>(items.size())), table.text("  "));

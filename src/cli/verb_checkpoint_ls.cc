@@ -37,7 +37,7 @@ std::string remark(const WeightEntry& entry) {
 }
 
 std::string listing(const WeightsSource& source, const LsOptions& options) {
-  Table table("lllrl");
+  TextTable table("lllrl");
   for (const WeightEntry& entry : source.entries()) {
     if (!is_listed(entry, options)) continue;
     table.add({entry.name, std::string(element_name(entry.type)), shape_text(entry.shape),

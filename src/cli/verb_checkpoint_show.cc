@@ -65,7 +65,7 @@ Json stats_json(const ValueStats& stats) {
 
 // Adds one tensor to the table and its values to `lines`; or all of it to `lines` as JSON.
 Result<> show_tensor(const WeightsSource& source, size_t index, const ShowOptions& options,
-                     Table& table, std::string& lines) {
+                     TextTable& table, std::string& lines) {
   const WeightEntry& entry = source.entries()[index];
   HW_ASSIGN_OR_RETURN(const WeightBytes bytes, source.read_bytes(index));
   Json json = entry_json(entry);
@@ -92,14 +92,14 @@ Result<> show_tensor(const WeightsSource& source, size_t index, const ShowOption
 
 std::string heading(const WeightsSource& source) {
   std::string text = summary_line(source) + "\n";
-  Table facts("ll");
+  TextTable facts("ll");
   for (const auto& [key, value] : source.metadata()) facts.add({key, value.substr(0, 120)});
   return text + facts.text("  ");
 }
 
 Result<int> run_checkpoint_show(const ShowOptions& options) {
   HW_ASSIGN_OR_RETURN(const auto source, open_weights_with_notes(options.path));
-  Table table("lllrrrrl");
+  TextTable table("lllrrrrl");
   table.add({"name", "dtype", "shape", "mean", "std", "min", "max", ""});
   std::string lines;
   int64_t shown = 0;

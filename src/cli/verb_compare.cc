@@ -46,7 +46,7 @@ std::string spread(const Json& side) {
 }
 
 std::string pair_text(const Json& pair) {
-  Table table("lrrrlr");
+  TextTable table("lrrrlr");
   table.add({"metric", pair["from"].get<std::string>(), pair["to"].get<std::string>(), "difference",
              "interval", "p (Holm)"});
   for (const Json& m : pair["metrics"]) {
@@ -73,7 +73,7 @@ std::string pair_text(const Json& pair) {
 std::string comparison_text(const Json& comparison) {
   std::string text;
   for (const Json& pair : comparison["pairs"]) text += pair_text(pair);
-  Table cost("lrrr");
+  TextTable cost("lrrr");
   cost.add({"cost", "runs", "steps each", "minutes of all"});
   for (const Json& side : comparison["sides"]) {
     cost.add({side["name"].get<std::string>(), grouped(static_cast<int64_t>(side["runs"].size())),

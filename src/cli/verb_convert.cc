@@ -72,7 +72,7 @@ std::string tensor_table(const ConvertReport& report) {
     if (added) lines.push_back({"", {}});
     lines[it->second].second.push_back(&tensor);
   }
-  Table table("llrrll");
+  TextTable table("llrrll");
   table.add({"from", "to", "shape", "x", "change"});
   for (const auto& [unused, tensors] : lines) {
     const ConvertedTensor& first = *tensors.front();

@@ -43,8 +43,7 @@ Json series_json(const MetricSeries& series) {
 
 std::string verb_of(const Json& run) {
   if (run.contains("models")) return "pretrain";
-  if (run.contains("objective")) return "train";
-  return member(member(run, "options"), "task").is_string() ? "finetune" : "";
+  return run.contains("objective") ? "train" : text_of(member(run, "verb"));
 }
 
 Result<Json> run_json(FileSystem& fs, const std::string& folder) {
