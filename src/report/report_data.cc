@@ -97,7 +97,11 @@ class Gatherer {
       });
     };
     if (holds("comparison.json")) {
-      HW_ASSIGN_OR_RETURN(Json comparison, read_object(fs_, join_path(folder, "comparison.json")));
+      const std::string path = join_path(folder, "comparison.json");
+      HW_ASSIGN_OR_RETURN(Json comparison, read_object(fs_, path));
+      if (whole_of(member(comparison, "headwater_comparison")) != 1)
+        return fail_hint(Code::kInvalidArgument, "compare the runs again",
+                         "{} is not a comparison of this program's version", path);
       comparison["folder"] = folder;
       comparisons.push_back(std::move(comparison));
       return {};

@@ -8,6 +8,7 @@
 
 #include "io/memory_files.h"
 #include "report/finished_run.h"
+#include "report/report_data.h"
 #include "report/runs.h"
 #include "report/statistics.h"
 
@@ -195,6 +196,36 @@ TEST(Comparison, DamagedFoldersAreNamed) {
   EXPECT_NE(
       damaged("predictions.jsonl", "{\"labels\": [\"분노\"], \"predicted\": []}\n").find("분노"),
       std::string::npos);
+}
+
+// What a disk or a hand made of the files: an answer or an error, whatever the bytes.
+TEST(Comparison, MutatedFilesAreTakenOrRefused) {
+  MemoryFileSystem fs;
+  const auto base = put_side(fs, "base", 0.7, 1);
+  put_finetuning(fs, {.folder = "run", .seed = 1, .rows = 12});
+  put_finetuning(fs, {.folder = "base/seed-1", .seed = 1, .rows = 12});
+  const Key key = Key::from_seed(6);
+  for (uint32_t i = 0; i < 600; ++i) {
+    RandomStream random(key.fold_in(i));
+    const std::string path =
+        std::vector<std::string>{"run/results.json", "run/run.json", "run/predictions.jsonl",
+                                 "run/metrics.jsonl"}[random.below(4)];
+    const std::string whole = read_file(fs, path).value();
+    std::string text = whole;
+    for (uint64_t n = random.below(3) + 1; n > 0; --n) {
+      const size_t at = random.below(text.size());
+      if (random.below(2) == 0) text[at] = "{}[]\",:0-9ntx\n"[random.below(14)];
+      else text.erase(at, random.below(20));
+      if (text.empty()) text = "0";
+    }
+    report_test::put(fs, path, text);
+    const auto result = compare(fs, base, {"run"}, {.resamples = 2});
+    EXPECT_TRUE(!result || !dump_json(*result).empty());
+    EXPECT_TRUE(gather_report(fs, std::vector<std::string>{"base"}));
+    const auto data = gather_report(fs, std::vector<std::string>{"run"});
+    EXPECT_TRUE(data || data.error().to_string().find("run") != std::string::npos);
+    report_test::put(fs, path, whole);
+  }
 }
 
 TEST(Comparison, FindsRunsBelowAFolder) {

@@ -92,7 +92,7 @@ TEST(Report, FindsRecordsRunsAndComparisonsBelow) {
   put(fs, "out/records/manifest.json",
       Json{{"headwater_records", "electra"}, {"counts", {{"lines", 3}}}, {"shards", {1, 2}}});
   put(fs, "out/else/manifest.json", Json{{"name", "of another program"}});
-  put(fs, "out/compared/comparison.json", Json{{"seeds", {1}}});
+  put(fs, "out/compared/comparison.json", Json{{"headwater_comparison", 1}});
   report_test::put_pretraining(fs, "out/compared/base/seed-1", 1);
   const Json data = gather_report(fs, std::vector<std::string>{"out", "out/run"}).value();
   ASSERT_EQ(data["runs"].size(), 2u);
@@ -119,6 +119,8 @@ TEST(Report, SaysWhatIsWrong) {
   EXPECT_NE(error("run").to_string().find("run/metrics.jsonl:1"), std::string::npos);
   put(fs, "run/metrics.jsonl", std::string("{\"step\":1,\"split\":\"train\",\"a\":1}\n{\"step\":"));
   EXPECT_TRUE(gather_report(fs, std::vector<std::string>{"run"}));  // cut short by a crash
+  put(fs, "other/comparison.json", std::string("{}"));
+  EXPECT_NE(error("other").to_string().find("comparison.json"), std::string::npos);
   put(fs, "run/run.json", std::string("[]"));
   EXPECT_NE(error("run").to_string().find("run.json"), std::string::npos);
 }
