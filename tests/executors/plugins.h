@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,21 @@ inline Client open_client(std::string_view wheel, int64_t num_devices = 1) {
   const Plugin* const plugin = value_or_throw(Plugin::open(wheel_path(wheel)));
   return value_or_throw(Client::create(*plugin, num_devices));
 }
+
+// While it lives, the executor keeps compiled programs in a folder that goes away with it.
+class OwnProgramCache {
+ public:
+  OwnProgramCache() {
+    if (mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+  }
+  ~OwnProgramCache() { std::filesystem::remove_all(folder_); }
+  OwnProgramCache(const OwnProgramCache&) = delete;
+  OwnProgramCache& operator=(const OwnProgramCache&) = delete;
+
+ private:
+  std::string folder_ = testing::TempDir() + "xla-cache-XXXXXX";
+};
 
 // The plugins that the tests of programs run on, each in a process of its own under ctest.
 constexpr const char* kCpuWheels[] = {"xla-cpu-pjrt", "lammps-jax-pjrt-cpu"};

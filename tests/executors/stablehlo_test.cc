@@ -1,5 +1,6 @@
-// The text of StableHLO programs: golden for small graphs, and what it promises about arguments and
-// results. That plugins compile it to the same numbers is tested where they are run.
+// The text of StableHLO programs: golden for small graphs, which all plugins at hand compile, and
+// what it promises about arguments and results. That they compute the same numbers is tested by the
+// battery of operators, on models and in training.
 #include "executors/pjrt/stablehlo_writer.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +8,8 @@
 #include <cstdlib>
 
 #include "graph/op.h"
+#include "executors/pjrt/aot.h"
+#include "executors/plugins.h"
 #include "executors/stablehlo_graphs.h"
 #include "io/file.h"
 #include "ops/ops.h"
@@ -32,6 +35,39 @@ TEST(StableHloText, GoldenGraphs) {
     const Result<std::string> golden = read_file(local_files(), path);
     ASSERT_TRUE(golden) << golden.error().to_string();
     EXPECT_EQ(text, *golden);
+  }
+}
+
+class GoldenPrograms : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenPrograms, Compile) {
+  HW_SKIP_WITHOUT_WHEEL(GetParam());
+  const pjrt::Client client = pjrt::open_client(GetParam(), 2);
+  for (const StableHloGraph& example : stablehlo_graphs()) {
+    SCOPED_TRACE(example.name);
+    const auto program =
+        client.compile(value_or_throw(read_file(local_files(), stablehlo_golden_path(example))),
+                       client.options(example.options.num_replicas));
+    EXPECT_TRUE(program) << program.error().to_string();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, GoldenPrograms, testing::ValuesIn(pjrt::kCpuWheels),
+                         [](const auto& test) { return fmt::format("plugin{}", test.index); });
+
+TEST(GoldenProgramsForTpu, Compile) {
+  HW_SKIP_WITHOUT_WHEEL("libtpu");
+  const pjrt::Plugin* const plugin =
+      value_or_throw(pjrt::Plugin::open(pjrt::wheel_path("libtpu"), pjrt::PluginUse::kAheadOfTime));
+  const pjrt::Topology topology =
+      value_or_throw(pjrt::Topology::create(*plugin, value_or_throw(pjrt::find_tpu_type("v3-8"))));
+  for (const StableHloGraph& example : stablehlo_graphs()) {
+    if (example.options.num_replicas > 1) continue;  // replicas of a part of the topology
+    SCOPED_TRACE(example.name);
+    const std::string text =
+        value_or_throw(read_file(local_files(), stablehlo_golden_path(example)));
+    const auto program = topology.compile(text, {.num_replicas = 1});
+    EXPECT_TRUE(program) << program.error().to_string();
   }
 }
 
