@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "cli/verb.h"
+#include "executors/device_options.h"
 #include "generate/text.h"
 #include "io/standard_streams.h"
 #include "tokens/line_blocks.h"
@@ -23,6 +24,7 @@ struct GenerateVerbOptions {
   SamplingOptions sampling;
   std::string format = "text";
   std::optional<int64_t> threads;
+  DeviceOptions device;
 
   void describe(Fields& f) {
     f("words", words, "text to continue, each for itself; without any, the lines of standard input")
@@ -59,6 +61,7 @@ struct GenerateVerbOptions {
         .one_of({"text", "jsonl"});
     f("echo", echo, "text: the prompt in front of what follows it");
     f("threads", threads, "threads to use; all cores when not given").range(1, 1024);
+    device.describe(f);
   }
 
   // Draws are meant where something is said about them.
@@ -191,8 +194,9 @@ Result<> write_lines(ByteSource& source, const std::string& name, Writer& writer
 Result<int> run_generate(GenerateVerbOptions& options) {
   set_num_threads(static_cast<int>(options.threads.value_or(0)));
   FileSystem& fs = local_files();
-  HW_ASSIGN_OR_RETURN(TextModel model,
-                      TextModel::open(fs, options.model, options.tokenizer.value_or(""), "cpu"));
+  HW_ASSIGN_OR_RETURN(
+      TextModel model,
+      TextModel::open(fs, options.model, options.tokenizer.value_or(""), options.device));
   for (const std::string& note : model.notes) log_info("note: {}", note);
   Writer writer(options, model);
   HW_RETURN_IF_ERROR(writer.prepare());

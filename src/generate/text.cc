@@ -91,11 +91,11 @@ Result<> find_special_tokens(FileSystem& fs, const std::string& folder, TextMode
 }  // namespace
 
 Result<TextModel> TextModel::open(FileSystem& fs, const std::string& path,
-                                  const std::string& tokenizer, const std::string& device) {
+                                  const std::string& tokenizer, const DeviceOptions& device) {
   HW_ASSIGN_OR_RETURN(const ModelWeights weights, ModelWeights::open(fs, path));
   const ModelWeights::Network& network = generating_network(weights);
   HW_RETURN_IF_ERROR(Generator::check_model(network.model));
-  HW_ASSIGN_OR_RETURN(auto executor, Executor::open(device));
+  HW_ASSIGN_OR_RETURN(auto executor, device.open());
   auto store = executor->make_store();
   HW_RETURN_IF_ERROR(load_parameters(weights, network, *store));
   HW_ASSIGN_OR_RETURN(AnyTokenizer words, tokenizer.empty()

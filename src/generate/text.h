@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "executors/device_options.h"
 #include "generate/generator.h"
 #include "io/file.h"
 #include "tokens/any_tokenizer.h"
@@ -27,7 +28,7 @@ struct TextModel {
   // (tokens/tokenizer_files.h); empty: what is with the checkpoint. Start and stop tokens are those
   // of generation_config.json, else of config.json, else the tokenizer's <|endoftext|>.
   static Result<TextModel> open(FileSystem& fs, const std::string& path,
-                                const std::string& tokenizer, const std::string& device);
+                                const std::string& tokenizer, const DeviceOptions& device);
 };
 
 // The tokens of a prompt, which must be UTF-8; of an empty one the start token.

@@ -44,6 +44,7 @@ void EvaluateOptions::describe(Fields& f) {
   f("num_eval_steps", num_eval_steps, "batches, at most; auto: all records").positive();
   f("seed", seed, "of masks and samples; auto: as the run").non_negative();
   f("threads", threads, "CPU threads; 0: one per core").range(0, 4096);
+  device.describe(f);
   f("google_compatible", google_compatible,
     "disc_auc as google's code has it: 200 thresholds, padding counted as true negatives");
   f("json", json, "one JSON object instead of a table");
@@ -61,7 +62,7 @@ Result<EvaluateResult> evaluate_checkpoint(const EvaluateOptions& options) {
   run.seed = options.seed.value_or(run.seed);
 
   HW_ASSIGN_OR_RETURN(const RunInputs inputs, RunInputs::open(fs, run));
-  HW_ASSIGN_OR_RETURN(auto executor, Executor::open("cpu"));
+  HW_ASSIGN_OR_RETURN(auto executor, options.device.open());
   HW_ASSIGN_OR_RETURN(const auto trainer,
                       Trainer::create(trainer_options(run, inputs.configs), std::move(executor)));
   HW_RETURN_IF_ERROR(trainer->load(state, /*with_slots=*/false, path));

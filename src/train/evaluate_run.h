@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/described.h"
+#include "executors/device_options.h"
 #include "train/metrics.h"
 
 namespace headwater {
@@ -16,6 +17,7 @@ struct EvaluateOptions {
   std::string vocab_file;  // empty: vocab.txt of the run
   std::optional<int64_t> eval_batch_size, num_eval_steps, seed;
   int64_t threads = 0;
+  DeviceOptions device;
   bool google_compatible = false;
   bool json = false;
 

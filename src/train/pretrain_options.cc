@@ -66,6 +66,7 @@ void PretrainOptions::describe_recipe(Fields& f) {
   f("do_eval", do_eval, "evaluate instead of training");
   f("seed", seed, "order, masks, dropout and fresh weights follow from it").non_negative();
   f("threads", threads, "CPU threads; 0: one per core").range(0, 4096);
+  device.describe(f);
 
   f.group("Length, batch and steps");
   f("max_seq_length", max_seq_length, "tokens per sequence, as the records have them")

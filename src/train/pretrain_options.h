@@ -15,6 +15,7 @@
 
 #include "base/described.h"
 #include "base/error.h"
+#include "executors/device_options.h"
 #include "models/electra_config.h"
 #include "train/schedule.h"
 
@@ -72,6 +73,7 @@ struct PretrainOptions {
   double eval_fraction = 0.01;
   std::optional<int64_t> keep_checkpoint_max = 5;  // 0 or none keeps all
   int64_t threads = 0;                             // 0: one per core
+  DeviceOptions device;
   // Of another machine.
   int64_t iterations_per_loop = 200, num_tpu_cores = 1;
   bool use_tpu = false;

@@ -56,7 +56,7 @@ class PretrainRun {
   Result<> open_trainer() {
     TrainerOptions trainer = trainer_options(options_, inputs_->configs);
     trainer.freeze_tables = phase_.has_value();
-    HW_ASSIGN_OR_RETURN(auto executor, Executor::open("cpu"));
+    HW_ASSIGN_OR_RETURN(auto executor, options_.device.open());
     HW_ASSIGN_OR_RETURN(trainer_, Trainer::create(trainer, std::move(executor)));
     return {};
   }

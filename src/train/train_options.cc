@@ -70,6 +70,7 @@ void TrainOptions::describe_model(Fields& f) {
   f("freeze", freeze, "parameters that are not trained: all whose name begins so")
       .value_name("PREFIX");
   f("threads", threads, "CPU threads; 0: one per core").range(0, 4096);
+  device.describe(f);
 }
 
 void TrainOptions::describe_records(Fields& f) {

@@ -11,6 +11,7 @@
 #include "base/described.h"
 #include "base/error.h"
 #include "batches/batch_pipeline.h"
+#include "executors/device_options.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 
@@ -62,6 +63,7 @@ struct TrainOptions {
   double early_stopping_threshold = 0;
   std::optional<int64_t> keep_checkpoint_max = 5;  // 0 or none keeps all
   int64_t threads = 0;
+  DeviceOptions device;
 
   void describe(Fields& f);
   Result<> resolve(Fields& f);

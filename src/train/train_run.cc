@@ -56,7 +56,7 @@ class TrainRun {
     trainer.optimizer = options_.optimizer_options();
     trainer.accumulation_steps = options_.gradient_accumulation_steps;
     trainer.seed = static_cast<uint64_t>(options_.seed);
-    HW_ASSIGN_OR_RETURN(auto executor, Executor::open("cpu"));
+    HW_ASSIGN_OR_RETURN(auto executor, options_.device.open());
     HW_ASSIGN_OR_RETURN(trainer_, ModelTrainer::create(trainer, std::move(executor)));
     const ModelStepOptions& model = trainer.model;
     metrics_ = epoch_metrics_ = ModelMetrics(model.objective);

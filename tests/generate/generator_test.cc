@@ -22,7 +22,7 @@ std::string golden_path(const std::string& name) {
 TextModel open_model(const std::string& folder) {
   set_num_threads(1);
   auto model =
-      TextModel::open(local_files(), golden_path(folder), golden_path("bpe/tokenizer.json"), "cpu");
+      TextModel::open(local_files(), golden_path(folder), golden_path("bpe/tokenizer.json"), {});
   if (!model) throw std::runtime_error(model.error().to_string());
   return *std::move(model);
 }

@@ -31,7 +31,7 @@ class Text : public testing::Test {
     copy_folder(fs_, "generate/model");
   }
   Result<TextModel> open(const std::string& path = "model") {
-    return TextModel::open(fs_, path, "", "cpu");
+    return TextModel::open(fs_, path, "", {});
   }
   std::string open_error(const std::string& path = "model") {
     const auto model = open(path);

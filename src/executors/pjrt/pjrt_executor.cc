@@ -17,6 +17,7 @@ namespace {
 using pjrt::Client;
 using pjrt::DeviceBuffer;
 using pjrt::LoadedExecutable;
+constexpr const char* kSmaller = "use a smaller batch or sequence length";
 using Replicas = std::vector<DeviceBuffer>;  // one a device
 
 Result<Replicas> put_copies(const Client& client, size_t num_replicas, const Tensor& tensor) {
@@ -209,7 +210,7 @@ class PjrtProgram : public Program {
     const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
     const int64_t needed = stats->total() * static_cast<int64_t>(num_replicas_);
     if (client_.platform() == "cpu" && needed > machine) {
-      return fail_hint(Code::kResourceExhausted, "use a smaller batch or sequence length",
+      return fail_hint(Code::kResourceExhausted, kSmaller,
                        "the graph needs {:.1f} GB of memory, this machine has {:.1f} GB",
                        static_cast<double>(needed) / 1e9, static_cast<double>(machine) / 1e9);
     }
@@ -273,12 +274,16 @@ class PjrtExecutor : public Executor {
     } catch (const GraphError& e) {
       return fail(Code::kInvalidArgument, "the graph cannot be written for XLA: {}", e.what());
     }
-    HW_ASSIGN_OR_RETURN(
-        LoadedExecutable executable,
-        pjrt::compile_cached(client_, cache_, text, client_.options(options_.num_replicas)));
+    auto executable =
+        pjrt::compile_cached(client_, cache_, text, client_.options(options_.num_replicas));
+    if (!executable) {
+      Error error = std::move(executable).error();
+      if (error.code == Code::kResourceExhausted) error.hint = kSmaller;
+      return tl::unexpected<Error>(std::move(error));
+    }
     HW_ASSIGN_OR_RETURN(auto program,
                         PjrtProgram::make(client_, static_cast<size_t>(options_.num_replicas),
-                                          std::move(executable), graph, *pjrt_store));
+                                          *std::move(executable), graph, *pjrt_store));
     return std::unique_ptr<Program>(std::move(program));
   }
 

@@ -1,6 +1,7 @@
 #include "executors/pjrt/program_cache.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "base/digest.h"
@@ -100,7 +101,10 @@ Result<LoadedExecutable> compile_cached(const Client& client, const ProgramCache
   if (const auto bytes = cache.find(key)) {
     if (auto loaded = client.load(*bytes)) return loaded;
   }
+  const auto start = std::chrono::steady_clock::now();
   HW_ASSIGN_OR_RETURN(LoadedExecutable compiled, client.compile(text, options));
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  if (taken.count() > 5) log_info("compiled for {} in {:.0f} s", client.platform(), taken.count());
   // Some plugins cannot serialize: they compile every time.
   if (const auto bytes = compiled.executable().serialize()) {
     if (const auto kept = cache.keep(key, *bytes); !kept) {
