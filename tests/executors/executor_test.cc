@@ -285,7 +285,9 @@ TEST(Executor, OfAnUnknownDeviceIsAnError) {
   const auto executor = Executor::open("abacus");
   ASSERT_FALSE(executor.has_value());
   EXPECT_EQ(executor.error().code, Code::kInvalidArgument);
-  EXPECT_EQ(executor.error().to_string(), "unknown device 'abacus'; this build has: cpu");
+  EXPECT_EQ(
+      executor.error().to_string(),
+      "unknown device 'abacus'; devices are cpu, tpu, cuda, and pjrt:PATH for a plugin at a path");
 }
 
 TEST(Executor, RefusesAnOperatorWithoutAKernel) {
