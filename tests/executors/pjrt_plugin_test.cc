@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -92,6 +93,14 @@ TEST(Plugin, ThatDoesNotStartSaysWhyInOneLine) {
   ASSERT_FALSE(plugin);
   EXPECT_EQ(plugin.error().code, Code::kAborted);
   EXPECT_TRUE(message(plugin).ends_with("does not start: the TPU is in use")) << message(plugin);
+}
+
+TEST(Plugin, DoesNotTakeOurSignals) {
+  const FakePlugin fake("takes signals");
+  ASSERT_TRUE(fake.open());
+  struct sigaction action {};
+  sigaction(SIGTERM, nullptr, &action);
+  EXPECT_EQ(action.sa_handler, SIG_DFL);
 }
 
 TEST(Plugin, MessagesLoseTheirNoise) {

@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <signal.h>
 
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +28,25 @@ void prepare_libtpu(PluginUse use) {
   set_default("TPU_WORKER_HOSTNAMES", "localhost");
   set_default("TPU_WORKER_ID", "0");
 }
+
+// Puts back what a plugin changes while it is loaded: libtpu takes SIGTERM and others for traces of
+// its own, and a run that is told to stop would end without its last checkpoint.
+class KeepSignals {
+ public:
+  KeepSignals() {
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], nullptr, &actions_[i]);
+  }
+  ~KeepSignals() {
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &actions_[i], nullptr);
+  }
+  KeepSignals(const KeepSignals&) = delete;
+  KeepSignals& operator=(const KeepSignals&) = delete;
+
+ private:
+  static constexpr int kSignals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS, SIGFPE,
+                                     SIGSEGV, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2};
+  struct sigaction actions_[std::size(kSignals)];
+};
 
 std::string attribute_text(const abi::NamedValue& value) {
   switch (value.type) {
@@ -75,6 +96,7 @@ Result<const Plugin*> Plugin::open(const std::string& path, PluginUse use) {
 Result<> Plugin::load(const std::string& path, PluginUse use) {
   path_ = path;
   HW_RETURN_IF_ERROR(local_files().info(path));
+  const KeepSignals keep_signals;
   if (base_name(path) == "libtpu.so") prepare_libtpu(use);
   set_default("TF_CPP_MIN_LOG_LEVEL", "3");  // what is wrong comes back as an error
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -2,6 +2,7 @@
 // failing on one replica. What it does is said by $HW_FAKE_MODE when it is loaded or called.
 //
 // A program is "identity N": its N outputs are its first arguments, each f32[2].
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -88,6 +89,7 @@ Error* error_get_code(ErrorGetCodeArgs* args) {
 }
 
 Error* plugin_initialize(PluginInitializeArgs*) {
+  if (mode("takes signals")) signal(SIGTERM, SIG_IGN);
   if (!mode("does not start")) return nullptr;
   return error(10, "the TPU is in use\nin file.cc\nSuspected Python Code Location: <unknown>");
 }
