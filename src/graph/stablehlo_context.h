@@ -14,8 +14,8 @@ namespace headwater {
 
 struct StableHloOptions {
   int64_t num_replicas = 1;  // of the whole job
-  // Products round their operands to bf16 and sum in f32; all else is f32. Without it they are
-  // asked for full f32 precision.
+  // Products round their operands to bf16 and sum in f32, and what ops/keep.cc keeps stays in bf16;
+  // all else is f32. Without it products are asked for full f32 precision.
   bool mixed_bf16 = false;
 };
 

@@ -21,11 +21,10 @@ std::vector<Type> infer(const InferContext& c) {
 
 // The probabilities are made again from the scores and their log-sum-exp, behind a barrier: as the
 // forward's own values they would be kept, T x T of each layer (Dao et al. 2022, appendix B.2, has
-// the formulas). The dropout bits, one truth value where those are two or three floats, are kept:
-// they cost more arithmetic than all else here.
+// the formulas).
 std::vector<Value> decompose(Graph&, const std::vector<Value>& inputs, const Attrs& attrs) {
   const std::vector<Value> kept =
-      barrier({inputs[0], inputs[1], inputs[2], inputs[3], inputs[5], inputs[6], inputs[7]});
+      barrier({inputs[0], inputs[1], inputs[2], inputs[3], keep(inputs[5]), inputs[6], inputs[7]});
   const int64_t heads = attrs.get_int("num_heads");
   const Value q = split_heads(kept[0], heads), k = split_heads(kept[1], heads),
               v = split_heads(kept[2], heads), context = split_heads(kept[4], heads),

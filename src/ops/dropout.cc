@@ -29,7 +29,8 @@ std::vector<Value> decompose(Graph&, const std::vector<Value>& inputs, const Att
   const Value x = inputs[0];
   const double keep = 1 - attrs.get_double("rate");
   const Value u = random_uniform(fold_in(inputs[1], attrs.get_int("site")), x.shape());
-  const Value kept = compare(u, constant_like(u, keep), Direction::kLess);
+  // Bits cost more arithmetic than the layers between them and the gradient.
+  const Value kept = headwater::keep(compare(u, constant_like(u, keep), Direction::kLess));
   return {select(kept, mul(x, constant_like(x, 1 / keep)), constant_like(x, 0))};
 }
 

@@ -1,4 +1,7 @@
 // Threefry-2x32 as graph operations: the block function, and the key of a named or numbered place.
+#include <algorithm>
+#include <map>
+
 #include "base/threefry.h"
 
 #include "ops/elementwise.h"
@@ -46,11 +49,20 @@ std::vector<Type> infer(const InferContext& c) {
   return {c.in(0)};
 }
 
-std::vector<Value> decompose(Graph& graph, const std::vector<Value>& inputs, const Attrs& attrs) {
-  const Value zero = constant(graph, 0, DType::kU32, {1});
-  const Value data = constant(graph, static_cast<double>(attrs.get_int("data")), DType::kU32, {1});
-  const auto [x0, x1] = threefry(inputs[0], zero, data);
-  return {concat({x0, x1}, 0)};
+// The key folded with each of the data: u32 [data, 2].
+Value fold_in_all(Value key, const std::vector<int64_t>& data) {
+  std::vector<Value> words;
+  words.reserve(data.size());
+  for (const int64_t word : data)
+    words.push_back(constant(key.graph(), static_cast<double>(word), DType::kU32, {1}));
+  const Value counter = words.size() == 1 ? words[0] : concat(words, 0);
+  const auto [x0, x1] = threefry(key, constant_like(counter, 0), counter);
+  const Shape column{counter.dim(0), 1};
+  return concat({reshape(x0, column), reshape(x1, column)}, 1);
+}
+
+std::vector<Value> decompose(Graph&, const std::vector<Value>& inputs, const Attrs& attrs) {
+  return {reshape(fold_in_all(inputs[0], {attrs.get_int("data")}), {2})};
 }
 
 void cpu(const KernelContext& c) {
@@ -71,6 +83,26 @@ std::vector<Sample> samples() {
 
 void require_site(const InferContext& c) {
   c.require(is_word(c.attrs.get_int("site")), "the site must be 32 bits");
+}
+
+void join_fold_ins(const Graph& from, Graph& into) {
+  using Slot = std::pair<int32_t, int32_t>;  // of a key: node, output
+  const auto slot = [](Value key) { return Slot{key.node(), key.output()}; };
+  std::map<Slot, std::vector<int64_t>> data;
+  for (const Node& node : from.nodes()) {
+    if (node.op == &op::fold_in) data[slot(node.inputs[0])].push_back(node.attrs.get_int("data"));
+  }
+  std::map<Slot, Value> folded;
+  rewrite(from, into, [&](const Node& node, const std::vector<Value>& inputs, Graph&) {
+    std::optional<std::vector<Value>> result;
+    if (node.op != &op::fold_in) return result;
+    const std::vector<int64_t>& all = data.at(slot(node.inputs[0]));
+    const auto [it, inserted] = folded.try_emplace(slot(node.inputs[0]));
+    if (inserted) it->second = fold_in_all(inputs[0], all);
+    const int64_t row = std::find(all.begin(), all.end(), node.attrs.get_int("data")) - all.begin();
+    result = {reshape(slice(it->second, {row, 0}, {row + 1, 2}), {2})};
+    return result;
+  });
 }
 
 const Op op::fold_in = {

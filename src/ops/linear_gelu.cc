@@ -24,7 +24,7 @@ std::vector<Value> decompose(Graph& graph, const std::vector<Value>& inputs, con
       graph.call1(op::linear, inputs, {{"weight_in_out", attrs.get_bool("weight_in_out")}});
   const Attrs form{{"form", attrs.get_text("form")}};
   return {graph.call1(op::gelu, {x}, form),
-          graph.call1(op::gelu_grad, {x, constant_like(x, 1)}, form)};
+          keep(graph.call1(op::gelu_grad, {x, constant_like(x, 1)}, form))};
 }
 
 std::vector<Sample> samples() {

@@ -93,6 +93,8 @@ Value replica_id(Graph& graph);
 // The same values; what is computed from them is computed anew and not before all of them are
 // there (ops/barrier.cc).
 std::vector<Value> barrier(const std::vector<Value>& values);
+// The same value, which is not computed a second time (ops/keep.cc).
+Value keep(Value x);
 
 // Random bits are a pure function of a key u32[2], as base/threefry.h, and of the index in the
 // batch of all replicas (ops/random.h).

@@ -21,6 +21,11 @@ std::pair<Value, Value> threefry(Value key, Value c0, Value c1);
 // replica * count + i; replica u32 [] below 2^16, count at most 2^32.
 std::pair<Value, Value> element_counters(Value replica, int64_t count);
 
+// Copies a graph, with all calls of fold_in() under one key as one evaluation: a training step has
+// one per layer and site, and every instruction on two words costs a compiler as much as one on a
+// million.
+void join_fold_ins(const Graph& from, Graph& into);
+
 // Attribute "site", which fold_in() takes: 32 bits.
 void require_site(const InferContext& c);
 

@@ -13,7 +13,7 @@ namespace {
 // Operators of any number of operands.
 const std::set<std::string_view> kVariadic = {"barrier", "concat", "global_norm"};
 // Operators whose operand may have any type, or nearly any.
-const std::set<std::string_view> kAnyOperand = {"all_reduce", "barrier", "convert",
+const std::set<std::string_view> kAnyOperand = {"all_reduce", "barrier", "convert", "keep",
                                                 "stop_gradient"};
 
 class Rejection : public testing::TestWithParam<const Op*> {};

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "graph/op.h"
+#include "ops/random.h"
+#include "ops/registry.h"
 
 namespace headwater {
 namespace {
@@ -91,8 +93,9 @@ class Writer {
 std::string stablehlo_text(const Graph& graph, const StableHloOptions& options) {
   if (options.num_replicas < 1 || options.num_replicas > kMaxReplicas)
     throw GraphError(fmt::format("{} replicas: wants 1 to {}", options.num_replicas, kMaxReplicas));
-  Graph primitives;
-  decompose(graph, primitives);
+  Graph parts, primitives;
+  decompose(graph, parts, [](const Op& op) { return &op == &op::fold_in; });
+  join_fold_ins(parts, primitives);
   return Writer(primitives, options).run();
 }
 

@@ -33,67 +33,68 @@ module @headwater {
     %mul_27 = stablehlo.multiply %add_7, %mul_25 : tensor<4x3xf32>
     %add_28 = stablehlo.add %mul_18, %mul_27 : tensor<4x3xf32>
     %mul_29 = stablehlo.multiply %constant_16, %add_28 : tensor<4x3xf32>
-    %add_30 = stablehlo.add %arg0_x, %mul_26 : tensor<4x3xf32>
-    %reduce_sum_31 = stablehlo.constant dense<0x00000000> : tensor<f32>
-    %reduce_sum_32 = stablehlo.reduce(%add_30 init: %reduce_sum_31) applies stablehlo.add across dimensions = [1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
-    %constant_33 = stablehlo.constant dense<0x3EAAAAAB> : tensor<f32>
-    %constant_34 = stablehlo.broadcast_in_dim %constant_33, dims = [] : (tensor<f32>) -> tensor<4xf32>
-    %mul_35 = stablehlo.multiply %reduce_sum_32, %constant_34 : tensor<4xf32>
-    %reshape_36 = stablehlo.reshape %mul_35 : (tensor<4xf32>) -> tensor<4x1xf32>
-    %reshape_37 = stablehlo.reshape %reshape_36 : (tensor<4x1xf32>) -> tensor<4xf32>
-    %broadcast_38 = stablehlo.broadcast_in_dim %reshape_37, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32>
-    %sub_39 = stablehlo.subtract %add_30, %broadcast_38 : tensor<4x3xf32>
-    %mul_40 = stablehlo.multiply %sub_39, %sub_39 : tensor<4x3xf32>
-    %reduce_sum_41 = stablehlo.constant dense<0x00000000> : tensor<f32>
-    %reduce_sum_42 = stablehlo.reduce(%mul_40 init: %reduce_sum_41) applies stablehlo.add across dimensions = [1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
-    %mul_43 = stablehlo.multiply %reduce_sum_42, %constant_34 : tensor<4xf32>
-    %constant_44 = stablehlo.constant dense<0x2B8CBCCC> : tensor<f32>
-    %constant_45 = stablehlo.broadcast_in_dim %constant_44, dims = [] : (tensor<f32>) -> tensor<4xf32>
-    %add_46 = stablehlo.add %mul_43, %constant_45 : tensor<4xf32>
-    %rsqrt_47 = stablehlo.rsqrt %add_46 : tensor<4xf32>
-    %reshape_48 = stablehlo.reshape %rsqrt_47 : (tensor<4xf32>) -> tensor<4x1xf32>
-    %reshape_49 = stablehlo.reshape %reshape_48 : (tensor<4x1xf32>) -> tensor<4xf32>
-    %broadcast_50 = stablehlo.broadcast_in_dim %reshape_49, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32>
-    %mul_51 = stablehlo.multiply %sub_39, %broadcast_50 : tensor<4x3xf32>
-    %broadcast_52 = stablehlo.broadcast_in_dim %constant_2, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32>
-    %mul_53 = stablehlo.multiply %mul_51, %broadcast_52 : tensor<4x3xf32>
-    %broadcast_54 = stablehlo.broadcast_in_dim %constant_4, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32>
-    %add_55 = stablehlo.add %mul_53, %broadcast_54 : tensor<4x3xf32>
-    %mul_56 = stablehlo.multiply %add_55, %arg0_x : tensor<4x3xf32>
-    %reduce_sum_57 = stablehlo.constant dense<0x00000000> : tensor<f32>
-    %reduce_sum_58 = stablehlo.reduce(%mul_56 init: %reduce_sum_57) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<f32>
-    %constant_59 = stablehlo.constant dense<0x3F800000> : tensor<f32>
-    %broadcast_60 = stablehlo.broadcast_in_dim %constant_59, dims = [] : (tensor<f32>) -> tensor<4x3xf32>
-    %mul_61 = stablehlo.multiply %broadcast_60, %arg0_x : tensor<4x3xf32>
-    %mul_62 = stablehlo.multiply %mul_61, %broadcast_52 : tensor<4x3xf32>
-    %mul_63 = stablehlo.multiply %mul_62, %mul_51 : tensor<4x3xf32>
-    %reduce_sum_64 = stablehlo.constant dense<0x00000000> : tensor<f32>
-    %reduce_sum_65 = stablehlo.reduce(%mul_63 init: %reduce_sum_64) applies stablehlo.add across dimensions = [1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
-    %mul_66 = stablehlo.multiply %reduce_sum_65, %constant_34 : tensor<4xf32>
-    %reshape_67 = stablehlo.reshape %mul_66 : (tensor<4xf32>) -> tensor<4x1xf32>
-    %reshape_68 = stablehlo.reshape %reshape_67 : (tensor<4x1xf32>) -> tensor<4xf32>
-    %broadcast_69 = stablehlo.broadcast_in_dim %reshape_68, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32>
-    %mul_70 = stablehlo.multiply %mul_51, %broadcast_69 : tensor<4x3xf32>
-    %reduce_sum_71 = stablehlo.constant dense<0x00000000> : tensor<f32>
-    %reduce_sum_72 = stablehlo.reduce(%mul_62 init: %reduce_sum_71) applies stablehlo.add across dimensions = [1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
-    %mul_73 = stablehlo.multiply %reduce_sum_72, %constant_34 : tensor<4xf32>
-    %reshape_74 = stablehlo.reshape %mul_73 : (tensor<4xf32>) -> tensor<4x1xf32>
-    %reshape_75 = stablehlo.reshape %reshape_74 : (tensor<4x1xf32>) -> tensor<4xf32>
-    %broadcast_76 = stablehlo.broadcast_in_dim %reshape_75, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32>
-    %sub_77 = stablehlo.subtract %mul_62, %broadcast_76 : tensor<4x3xf32>
-    %sub_78 = stablehlo.subtract %sub_77, %mul_70 : tensor<4x3xf32>
-    %mul_79 = stablehlo.multiply %sub_78, %broadcast_50 : tensor<4x3xf32>
-    %mul_80 = stablehlo.multiply %mul_79, %mul_29 : tensor<4x3xf32>
-    %dot_81 = stablehlo.dot_general %mul_80, %arg0_x, contracting_dims = [0] x [0], precision = [HIGHEST, HIGHEST] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<3x3xf32>
-    %reduce_sum_82 = stablehlo.constant dense<0x00000000> : tensor<f32>
-    %reduce_sum_83 = stablehlo.reduce(%mul_80 init: %reduce_sum_82) applies stablehlo.add across dimensions = [0] : (tensor<4x3xf32>, tensor<f32>) -> tensor<3xf32>
-    %constant_84 = stablehlo.constant dense<0x3DCCCCCD> : tensor<f32>
-    %broadcast_85 = stablehlo.broadcast_in_dim %constant_84, dims = [] : (tensor<f32>) -> tensor<3x3xf32>
-    %mul_86 = stablehlo.multiply %dot_81, %broadcast_85 : tensor<3x3xf32>
-    %sub_87 = stablehlo.subtract %arg2_dense.weight, %mul_86 : tensor<3x3xf32>
-    %broadcast_88 = stablehlo.broadcast_in_dim %constant_84, dims = [] : (tensor<f32>) -> tensor<3xf32>
-    %mul_89 = stablehlo.multiply %reduce_sum_83, %broadcast_88 : tensor<3xf32>
-    %sub_90 = stablehlo.subtract %arg3_dense.bias, %mul_89 : tensor<3xf32>
-    return %sub_87, %sub_90, %reduce_sum_58 : tensor<3x3xf32>, tensor<3xf32>, tensor<f32>
+    %keep_30 = stablehlo.optimization_barrier %mul_29 : tensor<4x3xf32>
+    %add_31 = stablehlo.add %arg0_x, %mul_26 : tensor<4x3xf32>
+    %reduce_sum_32 = stablehlo.constant dense<0x00000000> : tensor<f32>
+    %reduce_sum_33 = stablehlo.reduce(%add_31 init: %reduce_sum_32) applies stablehlo.add across dimensions = [1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
+    %constant_34 = stablehlo.constant dense<0x3EAAAAAB> : tensor<f32>
+    %constant_35 = stablehlo.broadcast_in_dim %constant_34, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %mul_36 = stablehlo.multiply %reduce_sum_33, %constant_35 : tensor<4xf32>
+    %reshape_37 = stablehlo.reshape %mul_36 : (tensor<4xf32>) -> tensor<4x1xf32>
+    %reshape_38 = stablehlo.reshape %reshape_37 : (tensor<4x1xf32>) -> tensor<4xf32>
+    %broadcast_39 = stablehlo.broadcast_in_dim %reshape_38, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32>
+    %sub_40 = stablehlo.subtract %add_31, %broadcast_39 : tensor<4x3xf32>
+    %mul_41 = stablehlo.multiply %sub_40, %sub_40 : tensor<4x3xf32>
+    %reduce_sum_42 = stablehlo.constant dense<0x00000000> : tensor<f32>
+    %reduce_sum_43 = stablehlo.reduce(%mul_41 init: %reduce_sum_42) applies stablehlo.add across dimensions = [1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
+    %mul_44 = stablehlo.multiply %reduce_sum_43, %constant_35 : tensor<4xf32>
+    %constant_45 = stablehlo.constant dense<0x2B8CBCCC> : tensor<f32>
+    %constant_46 = stablehlo.broadcast_in_dim %constant_45, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %add_47 = stablehlo.add %mul_44, %constant_46 : tensor<4xf32>
+    %rsqrt_48 = stablehlo.rsqrt %add_47 : tensor<4xf32>
+    %reshape_49 = stablehlo.reshape %rsqrt_48 : (tensor<4xf32>) -> tensor<4x1xf32>
+    %reshape_50 = stablehlo.reshape %reshape_49 : (tensor<4x1xf32>) -> tensor<4xf32>
+    %broadcast_51 = stablehlo.broadcast_in_dim %reshape_50, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32>
+    %mul_52 = stablehlo.multiply %sub_40, %broadcast_51 : tensor<4x3xf32>
+    %broadcast_53 = stablehlo.broadcast_in_dim %constant_2, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32>
+    %mul_54 = stablehlo.multiply %mul_52, %broadcast_53 : tensor<4x3xf32>
+    %broadcast_55 = stablehlo.broadcast_in_dim %constant_4, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32>
+    %add_56 = stablehlo.add %mul_54, %broadcast_55 : tensor<4x3xf32>
+    %mul_57 = stablehlo.multiply %add_56, %arg0_x : tensor<4x3xf32>
+    %reduce_sum_58 = stablehlo.constant dense<0x00000000> : tensor<f32>
+    %reduce_sum_59 = stablehlo.reduce(%mul_57 init: %reduce_sum_58) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<f32>
+    %constant_60 = stablehlo.constant dense<0x3F800000> : tensor<f32>
+    %broadcast_61 = stablehlo.broadcast_in_dim %constant_60, dims = [] : (tensor<f32>) -> tensor<4x3xf32>
+    %mul_62 = stablehlo.multiply %broadcast_61, %arg0_x : tensor<4x3xf32>
+    %mul_63 = stablehlo.multiply %mul_62, %broadcast_53 : tensor<4x3xf32>
+    %mul_64 = stablehlo.multiply %mul_63, %mul_52 : tensor<4x3xf32>
+    %reduce_sum_65 = stablehlo.constant dense<0x00000000> : tensor<f32>
+    %reduce_sum_66 = stablehlo.reduce(%mul_64 init: %reduce_sum_65) applies stablehlo.add across dimensions = [1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
+    %mul_67 = stablehlo.multiply %reduce_sum_66, %constant_35 : tensor<4xf32>
+    %reshape_68 = stablehlo.reshape %mul_67 : (tensor<4xf32>) -> tensor<4x1xf32>
+    %reshape_69 = stablehlo.reshape %reshape_68 : (tensor<4x1xf32>) -> tensor<4xf32>
+    %broadcast_70 = stablehlo.broadcast_in_dim %reshape_69, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32>
+    %mul_71 = stablehlo.multiply %mul_52, %broadcast_70 : tensor<4x3xf32>
+    %reduce_sum_72 = stablehlo.constant dense<0x00000000> : tensor<f32>
+    %reduce_sum_73 = stablehlo.reduce(%mul_63 init: %reduce_sum_72) applies stablehlo.add across dimensions = [1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
+    %mul_74 = stablehlo.multiply %reduce_sum_73, %constant_35 : tensor<4xf32>
+    %reshape_75 = stablehlo.reshape %mul_74 : (tensor<4xf32>) -> tensor<4x1xf32>
+    %reshape_76 = stablehlo.reshape %reshape_75 : (tensor<4x1xf32>) -> tensor<4xf32>
+    %broadcast_77 = stablehlo.broadcast_in_dim %reshape_76, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32>
+    %sub_78 = stablehlo.subtract %mul_63, %broadcast_77 : tensor<4x3xf32>
+    %sub_79 = stablehlo.subtract %sub_78, %mul_71 : tensor<4x3xf32>
+    %mul_80 = stablehlo.multiply %sub_79, %broadcast_51 : tensor<4x3xf32>
+    %mul_81 = stablehlo.multiply %mul_80, %keep_30 : tensor<4x3xf32>
+    %dot_82 = stablehlo.dot_general %mul_81, %arg0_x, contracting_dims = [0] x [0], precision = [HIGHEST, HIGHEST] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<3x3xf32>
+    %reduce_sum_83 = stablehlo.constant dense<0x00000000> : tensor<f32>
+    %reduce_sum_84 = stablehlo.reduce(%mul_81 init: %reduce_sum_83) applies stablehlo.add across dimensions = [0] : (tensor<4x3xf32>, tensor<f32>) -> tensor<3xf32>
+    %constant_85 = stablehlo.constant dense<0x3DCCCCCD> : tensor<f32>
+    %broadcast_86 = stablehlo.broadcast_in_dim %constant_85, dims = [] : (tensor<f32>) -> tensor<3x3xf32>
+    %mul_87 = stablehlo.multiply %dot_82, %broadcast_86 : tensor<3x3xf32>
+    %sub_88 = stablehlo.subtract %arg2_dense.weight, %mul_87 : tensor<3x3xf32>
+    %broadcast_89 = stablehlo.broadcast_in_dim %constant_85, dims = [] : (tensor<f32>) -> tensor<3xf32>
+    %mul_90 = stablehlo.multiply %reduce_sum_84, %broadcast_89 : tensor<3xf32>
+    %sub_91 = stablehlo.subtract %arg3_dense.bias, %mul_90 : tensor<3xf32>
+    return %sub_88, %sub_91, %reduce_sum_59 : tensor<3x3xf32>, tensor<3xf32>, tensor<f32>
   }
 }

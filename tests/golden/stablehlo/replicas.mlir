@@ -206,277 +206,285 @@ module @headwater {
     %constant_201 = stablehlo.broadcast_in_dim %constant_200, dims = [] : (tensor<ui32>) -> tensor<1xui32>
     %add_202 = stablehlo.add %bit_xor_198, %broadcast_49 : tensor<1xui32>
     %add_203 = stablehlo.add %add_202, %constant_201 : tensor<1xui32>
-    %concat_204 = stablehlo.concatenate %add_199, %add_203, dim = 0 : (tensor<1xui32>, tensor<1xui32>) -> tensor<2xui32>
-    %replica_id_205 = stablehlo.replica_id : tensor<ui32>
-    %constant_206 = stablehlo.constant dense<16> : tensor<ui32>
-    %constant_207 = stablehlo.constant dense<0> : tensor<ui32>
-    %mul_208 = stablehlo.multiply %replica_id_205, %constant_207 : tensor<ui32>
-    %constant_209 = stablehlo.constant dense<32> : tensor<ui32>
-    %mul_210 = stablehlo.multiply %replica_id_205, %constant_209 : tensor<ui32>
-    %shift_left_211 = stablehlo.shift_left %mul_208, %constant_206 : tensor<ui32>
-    %add_212 = stablehlo.add %shift_left_211, %mul_210 : tensor<ui32>
-    %compare_213 = stablehlo.compare LT, %add_212, %mul_210, UNSIGNED : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
-    %convert_214 = stablehlo.convert %compare_213 : (tensor<i1>) -> tensor<ui32>
-    %shift_right_215 = stablehlo.shift_right_logical %mul_208, %constant_206 : tensor<ui32>
-    %add_216 = stablehlo.add %shift_right_215, %convert_214 : tensor<ui32>
-    %iota_217 = stablehlo.iota dim = 0 : tensor<32xui32>
-    %broadcast_218 = stablehlo.broadcast_in_dim %add_212, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %add_219 = stablehlo.add %iota_217, %broadcast_218 : tensor<32xui32>
-    %compare_220 = stablehlo.compare LT, %add_219, %broadcast_218, UNSIGNED : (tensor<32xui32>, tensor<32xui32>) -> tensor<32xi1>
-    %convert_221 = stablehlo.convert %compare_220 : (tensor<32xi1>) -> tensor<32xui32>
+    %reshape_204 = stablehlo.reshape %add_199 : (tensor<1xui32>) -> tensor<1x1xui32>
+    %reshape_205 = stablehlo.reshape %add_203 : (tensor<1xui32>) -> tensor<1x1xui32>
+    %concat_206 = stablehlo.concatenate %reshape_204, %reshape_205, dim = 1 : (tensor<1x1xui32>, tensor<1x1xui32>) -> tensor<1x2xui32>
+    %slice_207 = stablehlo.slice %concat_206 [0:1, 0:2] : (tensor<1x2xui32>) -> tensor<1x2xui32>
+    %reshape_208 = stablehlo.reshape %slice_207 : (tensor<1x2xui32>) -> tensor<2xui32>
+    %replica_id_209 = stablehlo.replica_id : tensor<ui32>
+    %constant_210 = stablehlo.constant dense<16> : tensor<ui32>
+    %constant_211 = stablehlo.constant dense<0> : tensor<ui32>
+    %mul_212 = stablehlo.multiply %replica_id_209, %constant_211 : tensor<ui32>
+    %constant_213 = stablehlo.constant dense<32> : tensor<ui32>
+    %mul_214 = stablehlo.multiply %replica_id_209, %constant_213 : tensor<ui32>
+    %shift_left_215 = stablehlo.shift_left %mul_212, %constant_210 : tensor<ui32>
+    %add_216 = stablehlo.add %shift_left_215, %mul_214 : tensor<ui32>
+    %compare_217 = stablehlo.compare LT, %add_216, %mul_214, UNSIGNED : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    %convert_218 = stablehlo.convert %compare_217 : (tensor<i1>) -> tensor<ui32>
+    %shift_right_219 = stablehlo.shift_right_logical %mul_212, %constant_210 : tensor<ui32>
+    %add_220 = stablehlo.add %shift_right_219, %convert_218 : tensor<ui32>
+    %iota_221 = stablehlo.iota dim = 0 : tensor<32xui32>
     %broadcast_222 = stablehlo.broadcast_in_dim %add_216, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %add_223 = stablehlo.add %convert_221, %broadcast_222 : tensor<32xui32>
-    %slice_224 = stablehlo.slice %concat_204 [0:1] : (tensor<2xui32>) -> tensor<1xui32>
-    %reshape_225 = stablehlo.reshape %slice_224 : (tensor<1xui32>) -> tensor<ui32>
-    %broadcast_226 = stablehlo.broadcast_in_dim %reshape_225, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %slice_227 = stablehlo.slice %concat_204 [1:2] : (tensor<2xui32>) -> tensor<1xui32>
-    %reshape_228 = stablehlo.reshape %slice_227 : (tensor<1xui32>) -> tensor<ui32>
-    %broadcast_229 = stablehlo.broadcast_in_dim %reshape_228, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %constant_230 = stablehlo.constant dense<466688986> : tensor<ui32>
-    %constant_231 = stablehlo.broadcast_in_dim %constant_230, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %bit_xor_232 = stablehlo.xor %broadcast_226, %broadcast_229 : tensor<32xui32>
-    %bit_xor_233 = stablehlo.xor %bit_xor_232, %constant_231 : tensor<32xui32>
-    %add_234 = stablehlo.add %add_223, %broadcast_226 : tensor<32xui32>
-    %add_235 = stablehlo.add %add_219, %broadcast_229 : tensor<32xui32>
-    %add_236 = stablehlo.add %add_234, %add_235 : tensor<32xui32>
-    %constant_237 = stablehlo.constant dense<19> : tensor<ui32>
-    %constant_238 = stablehlo.broadcast_in_dim %constant_237, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %shift_right_239 = stablehlo.shift_right_logical %add_235, %constant_238 : tensor<32xui32>
-    %constant_240 = stablehlo.constant dense<13> : tensor<ui32>
-    %constant_241 = stablehlo.broadcast_in_dim %constant_240, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %shift_left_242 = stablehlo.shift_left %add_235, %constant_241 : tensor<32xui32>
-    %bit_or_243 = stablehlo.or %shift_left_242, %shift_right_239 : tensor<32xui32>
-    %bit_xor_244 = stablehlo.xor %bit_or_243, %add_236 : tensor<32xui32>
-    %add_245 = stablehlo.add %add_236, %bit_xor_244 : tensor<32xui32>
-    %constant_246 = stablehlo.constant dense<17> : tensor<ui32>
-    %constant_247 = stablehlo.broadcast_in_dim %constant_246, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %shift_right_248 = stablehlo.shift_right_logical %bit_xor_244, %constant_247 : tensor<32xui32>
-    %constant_249 = stablehlo.constant dense<15> : tensor<ui32>
-    %constant_250 = stablehlo.broadcast_in_dim %constant_249, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %shift_left_251 = stablehlo.shift_left %bit_xor_244, %constant_250 : tensor<32xui32>
-    %bit_or_252 = stablehlo.or %shift_left_251, %shift_right_248 : tensor<32xui32>
-    %bit_xor_253 = stablehlo.xor %bit_or_252, %add_245 : tensor<32xui32>
-    %add_254 = stablehlo.add %add_245, %bit_xor_253 : tensor<32xui32>
-    %constant_255 = stablehlo.constant dense<6> : tensor<ui32>
-    %constant_256 = stablehlo.broadcast_in_dim %constant_255, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %shift_right_257 = stablehlo.shift_right_logical %bit_xor_253, %constant_256 : tensor<32xui32>
-    %constant_258 = stablehlo.constant dense<26> : tensor<ui32>
-    %constant_259 = stablehlo.broadcast_in_dim %constant_258, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %shift_left_260 = stablehlo.shift_left %bit_xor_253, %constant_259 : tensor<32xui32>
-    %bit_or_261 = stablehlo.or %shift_left_260, %shift_right_257 : tensor<32xui32>
-    %bit_xor_262 = stablehlo.xor %bit_or_261, %add_254 : tensor<32xui32>
-    %add_263 = stablehlo.add %add_254, %bit_xor_262 : tensor<32xui32>
-    %shift_right_264 = stablehlo.shift_right_logical %bit_xor_262, %constant_259 : tensor<32xui32>
-    %shift_left_265 = stablehlo.shift_left %bit_xor_262, %constant_256 : tensor<32xui32>
-    %bit_or_266 = stablehlo.or %shift_left_265, %shift_right_264 : tensor<32xui32>
-    %bit_xor_267 = stablehlo.xor %bit_or_266, %add_263 : tensor<32xui32>
-    %add_268 = stablehlo.add %add_263, %broadcast_229 : tensor<32xui32>
-    %constant_269 = stablehlo.constant dense<1> : tensor<ui32>
-    %constant_270 = stablehlo.broadcast_in_dim %constant_269, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %add_271 = stablehlo.add %bit_xor_267, %bit_xor_233 : tensor<32xui32>
-    %add_272 = stablehlo.add %add_271, %constant_270 : tensor<32xui32>
-    %add_273 = stablehlo.add %add_268, %add_272 : tensor<32xui32>
-    %shift_right_274 = stablehlo.shift_right_logical %add_272, %constant_250 : tensor<32xui32>
-    %shift_left_275 = stablehlo.shift_left %add_272, %constant_247 : tensor<32xui32>
-    %bit_or_276 = stablehlo.or %shift_left_275, %shift_right_274 : tensor<32xui32>
-    %bit_xor_277 = stablehlo.xor %bit_or_276, %add_273 : tensor<32xui32>
-    %add_278 = stablehlo.add %add_273, %bit_xor_277 : tensor<32xui32>
-    %constant_279 = stablehlo.constant dense<3> : tensor<ui32>
-    %constant_280 = stablehlo.broadcast_in_dim %constant_279, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %shift_right_281 = stablehlo.shift_right_logical %bit_xor_277, %constant_280 : tensor<32xui32>
-    %constant_282 = stablehlo.constant dense<29> : tensor<ui32>
-    %constant_283 = stablehlo.broadcast_in_dim %constant_282, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %shift_left_284 = stablehlo.shift_left %bit_xor_277, %constant_283 : tensor<32xui32>
-    %bit_or_285 = stablehlo.or %shift_left_284, %shift_right_281 : tensor<32xui32>
-    %bit_xor_286 = stablehlo.xor %bit_or_285, %add_278 : tensor<32xui32>
-    %add_287 = stablehlo.add %add_278, %bit_xor_286 : tensor<32xui32>
-    %constant_288 = stablehlo.constant dense<16> : tensor<ui32>
-    %constant_289 = stablehlo.broadcast_in_dim %constant_288, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %shift_right_290 = stablehlo.shift_right_logical %bit_xor_286, %constant_289 : tensor<32xui32>
-    %shift_left_291 = stablehlo.shift_left %bit_xor_286, %constant_289 : tensor<32xui32>
-    %bit_or_292 = stablehlo.or %shift_left_291, %shift_right_290 : tensor<32xui32>
-    %bit_xor_293 = stablehlo.xor %bit_or_292, %add_287 : tensor<32xui32>
-    %add_294 = stablehlo.add %add_287, %bit_xor_293 : tensor<32xui32>
-    %constant_295 = stablehlo.constant dense<8> : tensor<ui32>
-    %constant_296 = stablehlo.broadcast_in_dim %constant_295, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %shift_right_297 = stablehlo.shift_right_logical %bit_xor_293, %constant_296 : tensor<32xui32>
-    %constant_298 = stablehlo.constant dense<24> : tensor<ui32>
-    %constant_299 = stablehlo.broadcast_in_dim %constant_298, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %shift_left_300 = stablehlo.shift_left %bit_xor_293, %constant_299 : tensor<32xui32>
-    %bit_or_301 = stablehlo.or %shift_left_300, %shift_right_297 : tensor<32xui32>
-    %bit_xor_302 = stablehlo.xor %bit_or_301, %add_294 : tensor<32xui32>
-    %add_303 = stablehlo.add %add_294, %bit_xor_233 : tensor<32xui32>
-    %constant_304 = stablehlo.constant dense<2> : tensor<ui32>
-    %constant_305 = stablehlo.broadcast_in_dim %constant_304, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %add_306 = stablehlo.add %bit_xor_302, %broadcast_226 : tensor<32xui32>
-    %add_307 = stablehlo.add %add_306, %constant_305 : tensor<32xui32>
-    %add_308 = stablehlo.add %add_303, %add_307 : tensor<32xui32>
-    %shift_right_309 = stablehlo.shift_right_logical %add_307, %constant_238 : tensor<32xui32>
-    %shift_left_310 = stablehlo.shift_left %add_307, %constant_241 : tensor<32xui32>
-    %bit_or_311 = stablehlo.or %shift_left_310, %shift_right_309 : tensor<32xui32>
-    %bit_xor_312 = stablehlo.xor %bit_or_311, %add_308 : tensor<32xui32>
-    %add_313 = stablehlo.add %add_308, %bit_xor_312 : tensor<32xui32>
-    %shift_right_314 = stablehlo.shift_right_logical %bit_xor_312, %constant_247 : tensor<32xui32>
-    %shift_left_315 = stablehlo.shift_left %bit_xor_312, %constant_250 : tensor<32xui32>
-    %bit_or_316 = stablehlo.or %shift_left_315, %shift_right_314 : tensor<32xui32>
-    %bit_xor_317 = stablehlo.xor %bit_or_316, %add_313 : tensor<32xui32>
-    %add_318 = stablehlo.add %add_313, %bit_xor_317 : tensor<32xui32>
-    %shift_right_319 = stablehlo.shift_right_logical %bit_xor_317, %constant_256 : tensor<32xui32>
-    %shift_left_320 = stablehlo.shift_left %bit_xor_317, %constant_259 : tensor<32xui32>
-    %bit_or_321 = stablehlo.or %shift_left_320, %shift_right_319 : tensor<32xui32>
-    %bit_xor_322 = stablehlo.xor %bit_or_321, %add_318 : tensor<32xui32>
-    %add_323 = stablehlo.add %add_318, %bit_xor_322 : tensor<32xui32>
-    %shift_right_324 = stablehlo.shift_right_logical %bit_xor_322, %constant_259 : tensor<32xui32>
-    %shift_left_325 = stablehlo.shift_left %bit_xor_322, %constant_256 : tensor<32xui32>
-    %bit_or_326 = stablehlo.or %shift_left_325, %shift_right_324 : tensor<32xui32>
-    %bit_xor_327 = stablehlo.xor %bit_or_326, %add_323 : tensor<32xui32>
-    %add_328 = stablehlo.add %add_323, %broadcast_226 : tensor<32xui32>
-    %add_329 = stablehlo.add %bit_xor_327, %broadcast_229 : tensor<32xui32>
-    %add_330 = stablehlo.add %add_329, %constant_280 : tensor<32xui32>
-    %add_331 = stablehlo.add %add_328, %add_330 : tensor<32xui32>
-    %shift_right_332 = stablehlo.shift_right_logical %add_330, %constant_250 : tensor<32xui32>
-    %shift_left_333 = stablehlo.shift_left %add_330, %constant_247 : tensor<32xui32>
-    %bit_or_334 = stablehlo.or %shift_left_333, %shift_right_332 : tensor<32xui32>
-    %bit_xor_335 = stablehlo.xor %bit_or_334, %add_331 : tensor<32xui32>
-    %add_336 = stablehlo.add %add_331, %bit_xor_335 : tensor<32xui32>
-    %shift_right_337 = stablehlo.shift_right_logical %bit_xor_335, %constant_280 : tensor<32xui32>
-    %shift_left_338 = stablehlo.shift_left %bit_xor_335, %constant_283 : tensor<32xui32>
-    %bit_or_339 = stablehlo.or %shift_left_338, %shift_right_337 : tensor<32xui32>
-    %bit_xor_340 = stablehlo.xor %bit_or_339, %add_336 : tensor<32xui32>
-    %add_341 = stablehlo.add %add_336, %bit_xor_340 : tensor<32xui32>
-    %shift_right_342 = stablehlo.shift_right_logical %bit_xor_340, %constant_289 : tensor<32xui32>
-    %shift_left_343 = stablehlo.shift_left %bit_xor_340, %constant_289 : tensor<32xui32>
-    %bit_or_344 = stablehlo.or %shift_left_343, %shift_right_342 : tensor<32xui32>
-    %bit_xor_345 = stablehlo.xor %bit_or_344, %add_341 : tensor<32xui32>
-    %add_346 = stablehlo.add %add_341, %bit_xor_345 : tensor<32xui32>
-    %shift_right_347 = stablehlo.shift_right_logical %bit_xor_345, %constant_296 : tensor<32xui32>
-    %shift_left_348 = stablehlo.shift_left %bit_xor_345, %constant_299 : tensor<32xui32>
-    %bit_or_349 = stablehlo.or %shift_left_348, %shift_right_347 : tensor<32xui32>
-    %bit_xor_350 = stablehlo.xor %bit_or_349, %add_346 : tensor<32xui32>
-    %add_351 = stablehlo.add %add_346, %broadcast_229 : tensor<32xui32>
-    %constant_352 = stablehlo.constant dense<4> : tensor<ui32>
-    %constant_353 = stablehlo.broadcast_in_dim %constant_352, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %add_354 = stablehlo.add %bit_xor_350, %bit_xor_233 : tensor<32xui32>
-    %add_355 = stablehlo.add %add_354, %constant_353 : tensor<32xui32>
-    %add_356 = stablehlo.add %add_351, %add_355 : tensor<32xui32>
-    %shift_right_357 = stablehlo.shift_right_logical %add_355, %constant_238 : tensor<32xui32>
-    %shift_left_358 = stablehlo.shift_left %add_355, %constant_241 : tensor<32xui32>
-    %bit_or_359 = stablehlo.or %shift_left_358, %shift_right_357 : tensor<32xui32>
-    %bit_xor_360 = stablehlo.xor %bit_or_359, %add_356 : tensor<32xui32>
-    %add_361 = stablehlo.add %add_356, %bit_xor_360 : tensor<32xui32>
-    %shift_right_362 = stablehlo.shift_right_logical %bit_xor_360, %constant_247 : tensor<32xui32>
-    %shift_left_363 = stablehlo.shift_left %bit_xor_360, %constant_250 : tensor<32xui32>
-    %bit_or_364 = stablehlo.or %shift_left_363, %shift_right_362 : tensor<32xui32>
-    %bit_xor_365 = stablehlo.xor %bit_or_364, %add_361 : tensor<32xui32>
-    %add_366 = stablehlo.add %add_361, %bit_xor_365 : tensor<32xui32>
-    %shift_right_367 = stablehlo.shift_right_logical %bit_xor_365, %constant_256 : tensor<32xui32>
-    %shift_left_368 = stablehlo.shift_left %bit_xor_365, %constant_259 : tensor<32xui32>
-    %bit_or_369 = stablehlo.or %shift_left_368, %shift_right_367 : tensor<32xui32>
-    %bit_xor_370 = stablehlo.xor %bit_or_369, %add_366 : tensor<32xui32>
-    %add_371 = stablehlo.add %add_366, %bit_xor_370 : tensor<32xui32>
-    %shift_right_372 = stablehlo.shift_right_logical %bit_xor_370, %constant_259 : tensor<32xui32>
-    %shift_left_373 = stablehlo.shift_left %bit_xor_370, %constant_256 : tensor<32xui32>
-    %bit_or_374 = stablehlo.or %shift_left_373, %shift_right_372 : tensor<32xui32>
-    %bit_xor_375 = stablehlo.xor %bit_or_374, %add_371 : tensor<32xui32>
-    %add_376 = stablehlo.add %add_371, %bit_xor_233 : tensor<32xui32>
-    %constant_377 = stablehlo.constant dense<5> : tensor<ui32>
-    %constant_378 = stablehlo.broadcast_in_dim %constant_377, dims = [] : (tensor<ui32>) -> tensor<32xui32>
-    %add_379 = stablehlo.add %bit_xor_375, %broadcast_226 : tensor<32xui32>
-    %add_380 = stablehlo.add %add_379, %constant_378 : tensor<32xui32>
-    %bit_xor_381 = stablehlo.xor %add_376, %add_380 : tensor<32xui32>
-    %reshape_382 = stablehlo.reshape %bit_xor_381 : (tensor<32xui32>) -> tensor<1x2x4x4xui32>
-    %constant_383 = stablehlo.constant dense<9> : tensor<ui32>
-    %constant_384 = stablehlo.broadcast_in_dim %constant_383, dims = [] : (tensor<ui32>) -> tensor<1x2x4x4xui32>
-    %shift_right_385 = stablehlo.shift_right_logical %reshape_382, %constant_384 : tensor<1x2x4x4xui32>
-    %convert_386 = stablehlo.convert %shift_right_385 : (tensor<1x2x4x4xui32>) -> tensor<1x2x4x4xf32>
-    %constant_387 = stablehlo.constant dense<0x34000000> : tensor<f32>
-    %constant_388 = stablehlo.broadcast_in_dim %constant_387, dims = [] : (tensor<f32>) -> tensor<1x2x4x4xf32>
-    %mul_389 = stablehlo.multiply %convert_386, %constant_388 : tensor<1x2x4x4xf32>
-    %constant_390 = stablehlo.constant dense<0x3F666666> : tensor<f32>
-    %constant_391 = stablehlo.broadcast_in_dim %constant_390, dims = [] : (tensor<f32>) -> tensor<1x2x4x4xf32>
-    %compare_392 = stablehlo.compare LT, %mul_389, %constant_391, FLOAT : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xi1>
-    %constant_393 = stablehlo.constant dense<0x00000000> : tensor<f32>
-    %constant_394 = stablehlo.broadcast_in_dim %constant_393, dims = [] : (tensor<f32>) -> tensor<1x2x4x4xf32>
-    %constant_395 = stablehlo.constant dense<0x3F8E38E4> : tensor<f32>
-    %constant_396 = stablehlo.broadcast_in_dim %constant_395, dims = [] : (tensor<f32>) -> tensor<1x2x4x4xf32>
-    %mul_397 = stablehlo.multiply %div_42, %constant_396 : tensor<1x2x4x4xf32>
-    %select_398 = stablehlo.select %compare_392, %mul_397, %constant_394 : tensor<1x2x4x4xi1>, tensor<1x2x4x4xf32>
-    %dot_399 = stablehlo.convert %select_398 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xbf16>
-    %dot_400 = stablehlo.convert %transpose_2 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
-    %dot_401 = stablehlo.dot_general %dot_399, %dot_400, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2], precision = [DEFAULT, DEFAULT] : (tensor<1x2x4x4xbf16>, tensor<1x2x4x2xbf16>) -> tensor<1x2x4x2xf32>
-    %transpose_402 = stablehlo.transpose %dot_401, dims = [0, 2, 1, 3] : (tensor<1x2x4x2xf32>) -> tensor<1x4x2x2xf32>
-    %reshape_403 = stablehlo.reshape %transpose_402 : (tensor<1x4x2x2xf32>) -> tensor<1x4x4xf32>
-    %constant_404 = stablehlo.constant dense<0x3F800000> : tensor<f32>
-    %broadcast_405 = stablehlo.broadcast_in_dim %constant_404, dims = [] : (tensor<f32>) -> tensor<1x4x4xf32>
-    %barrier_406:7 = stablehlo.optimization_barrier %arg0_x, %arg0_x, %arg0_x, %arg1_mask, %reshape_403, %add_44, %broadcast_405 : tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<1x4xi32>, tensor<1x4x4xf32>, tensor<1x2x4xf32>, tensor<1x4x4xf32>
-    %reshape_407 = stablehlo.reshape %barrier_406#0 : (tensor<1x4x4xf32>) -> tensor<1x4x2x2xf32>
-    %transpose_408 = stablehlo.transpose %reshape_407, dims = [0, 2, 1, 3] : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
-    %reshape_409 = stablehlo.reshape %barrier_406#1 : (tensor<1x4x4xf32>) -> tensor<1x4x2x2xf32>
-    %transpose_410 = stablehlo.transpose %reshape_409, dims = [0, 2, 1, 3] : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
-    %reshape_411 = stablehlo.reshape %barrier_406#2 : (tensor<1x4x4xf32>) -> tensor<1x4x2x2xf32>
-    %transpose_412 = stablehlo.transpose %reshape_411, dims = [0, 2, 1, 3] : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
-    %reshape_413 = stablehlo.reshape %barrier_406#4 : (tensor<1x4x4xf32>) -> tensor<1x4x2x2xf32>
-    %transpose_414 = stablehlo.transpose %reshape_413, dims = [0, 2, 1, 3] : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
-    %reshape_415 = stablehlo.reshape %barrier_406#6 : (tensor<1x4x4xf32>) -> tensor<1x4x2x2xf32>
+    %add_223 = stablehlo.add %iota_221, %broadcast_222 : tensor<32xui32>
+    %compare_224 = stablehlo.compare LT, %add_223, %broadcast_222, UNSIGNED : (tensor<32xui32>, tensor<32xui32>) -> tensor<32xi1>
+    %convert_225 = stablehlo.convert %compare_224 : (tensor<32xi1>) -> tensor<32xui32>
+    %broadcast_226 = stablehlo.broadcast_in_dim %add_220, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %add_227 = stablehlo.add %convert_225, %broadcast_226 : tensor<32xui32>
+    %slice_228 = stablehlo.slice %reshape_208 [0:1] : (tensor<2xui32>) -> tensor<1xui32>
+    %reshape_229 = stablehlo.reshape %slice_228 : (tensor<1xui32>) -> tensor<ui32>
+    %broadcast_230 = stablehlo.broadcast_in_dim %reshape_229, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %slice_231 = stablehlo.slice %reshape_208 [1:2] : (tensor<2xui32>) -> tensor<1xui32>
+    %reshape_232 = stablehlo.reshape %slice_231 : (tensor<1xui32>) -> tensor<ui32>
+    %broadcast_233 = stablehlo.broadcast_in_dim %reshape_232, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %constant_234 = stablehlo.constant dense<466688986> : tensor<ui32>
+    %constant_235 = stablehlo.broadcast_in_dim %constant_234, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %bit_xor_236 = stablehlo.xor %broadcast_230, %broadcast_233 : tensor<32xui32>
+    %bit_xor_237 = stablehlo.xor %bit_xor_236, %constant_235 : tensor<32xui32>
+    %add_238 = stablehlo.add %add_227, %broadcast_230 : tensor<32xui32>
+    %add_239 = stablehlo.add %add_223, %broadcast_233 : tensor<32xui32>
+    %add_240 = stablehlo.add %add_238, %add_239 : tensor<32xui32>
+    %constant_241 = stablehlo.constant dense<19> : tensor<ui32>
+    %constant_242 = stablehlo.broadcast_in_dim %constant_241, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %shift_right_243 = stablehlo.shift_right_logical %add_239, %constant_242 : tensor<32xui32>
+    %constant_244 = stablehlo.constant dense<13> : tensor<ui32>
+    %constant_245 = stablehlo.broadcast_in_dim %constant_244, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %shift_left_246 = stablehlo.shift_left %add_239, %constant_245 : tensor<32xui32>
+    %bit_or_247 = stablehlo.or %shift_left_246, %shift_right_243 : tensor<32xui32>
+    %bit_xor_248 = stablehlo.xor %bit_or_247, %add_240 : tensor<32xui32>
+    %add_249 = stablehlo.add %add_240, %bit_xor_248 : tensor<32xui32>
+    %constant_250 = stablehlo.constant dense<17> : tensor<ui32>
+    %constant_251 = stablehlo.broadcast_in_dim %constant_250, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %shift_right_252 = stablehlo.shift_right_logical %bit_xor_248, %constant_251 : tensor<32xui32>
+    %constant_253 = stablehlo.constant dense<15> : tensor<ui32>
+    %constant_254 = stablehlo.broadcast_in_dim %constant_253, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %shift_left_255 = stablehlo.shift_left %bit_xor_248, %constant_254 : tensor<32xui32>
+    %bit_or_256 = stablehlo.or %shift_left_255, %shift_right_252 : tensor<32xui32>
+    %bit_xor_257 = stablehlo.xor %bit_or_256, %add_249 : tensor<32xui32>
+    %add_258 = stablehlo.add %add_249, %bit_xor_257 : tensor<32xui32>
+    %constant_259 = stablehlo.constant dense<6> : tensor<ui32>
+    %constant_260 = stablehlo.broadcast_in_dim %constant_259, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %shift_right_261 = stablehlo.shift_right_logical %bit_xor_257, %constant_260 : tensor<32xui32>
+    %constant_262 = stablehlo.constant dense<26> : tensor<ui32>
+    %constant_263 = stablehlo.broadcast_in_dim %constant_262, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %shift_left_264 = stablehlo.shift_left %bit_xor_257, %constant_263 : tensor<32xui32>
+    %bit_or_265 = stablehlo.or %shift_left_264, %shift_right_261 : tensor<32xui32>
+    %bit_xor_266 = stablehlo.xor %bit_or_265, %add_258 : tensor<32xui32>
+    %add_267 = stablehlo.add %add_258, %bit_xor_266 : tensor<32xui32>
+    %shift_right_268 = stablehlo.shift_right_logical %bit_xor_266, %constant_263 : tensor<32xui32>
+    %shift_left_269 = stablehlo.shift_left %bit_xor_266, %constant_260 : tensor<32xui32>
+    %bit_or_270 = stablehlo.or %shift_left_269, %shift_right_268 : tensor<32xui32>
+    %bit_xor_271 = stablehlo.xor %bit_or_270, %add_267 : tensor<32xui32>
+    %add_272 = stablehlo.add %add_267, %broadcast_233 : tensor<32xui32>
+    %constant_273 = stablehlo.constant dense<1> : tensor<ui32>
+    %constant_274 = stablehlo.broadcast_in_dim %constant_273, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %add_275 = stablehlo.add %bit_xor_271, %bit_xor_237 : tensor<32xui32>
+    %add_276 = stablehlo.add %add_275, %constant_274 : tensor<32xui32>
+    %add_277 = stablehlo.add %add_272, %add_276 : tensor<32xui32>
+    %shift_right_278 = stablehlo.shift_right_logical %add_276, %constant_254 : tensor<32xui32>
+    %shift_left_279 = stablehlo.shift_left %add_276, %constant_251 : tensor<32xui32>
+    %bit_or_280 = stablehlo.or %shift_left_279, %shift_right_278 : tensor<32xui32>
+    %bit_xor_281 = stablehlo.xor %bit_or_280, %add_277 : tensor<32xui32>
+    %add_282 = stablehlo.add %add_277, %bit_xor_281 : tensor<32xui32>
+    %constant_283 = stablehlo.constant dense<3> : tensor<ui32>
+    %constant_284 = stablehlo.broadcast_in_dim %constant_283, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %shift_right_285 = stablehlo.shift_right_logical %bit_xor_281, %constant_284 : tensor<32xui32>
+    %constant_286 = stablehlo.constant dense<29> : tensor<ui32>
+    %constant_287 = stablehlo.broadcast_in_dim %constant_286, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %shift_left_288 = stablehlo.shift_left %bit_xor_281, %constant_287 : tensor<32xui32>
+    %bit_or_289 = stablehlo.or %shift_left_288, %shift_right_285 : tensor<32xui32>
+    %bit_xor_290 = stablehlo.xor %bit_or_289, %add_282 : tensor<32xui32>
+    %add_291 = stablehlo.add %add_282, %bit_xor_290 : tensor<32xui32>
+    %constant_292 = stablehlo.constant dense<16> : tensor<ui32>
+    %constant_293 = stablehlo.broadcast_in_dim %constant_292, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %shift_right_294 = stablehlo.shift_right_logical %bit_xor_290, %constant_293 : tensor<32xui32>
+    %shift_left_295 = stablehlo.shift_left %bit_xor_290, %constant_293 : tensor<32xui32>
+    %bit_or_296 = stablehlo.or %shift_left_295, %shift_right_294 : tensor<32xui32>
+    %bit_xor_297 = stablehlo.xor %bit_or_296, %add_291 : tensor<32xui32>
+    %add_298 = stablehlo.add %add_291, %bit_xor_297 : tensor<32xui32>
+    %constant_299 = stablehlo.constant dense<8> : tensor<ui32>
+    %constant_300 = stablehlo.broadcast_in_dim %constant_299, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %shift_right_301 = stablehlo.shift_right_logical %bit_xor_297, %constant_300 : tensor<32xui32>
+    %constant_302 = stablehlo.constant dense<24> : tensor<ui32>
+    %constant_303 = stablehlo.broadcast_in_dim %constant_302, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %shift_left_304 = stablehlo.shift_left %bit_xor_297, %constant_303 : tensor<32xui32>
+    %bit_or_305 = stablehlo.or %shift_left_304, %shift_right_301 : tensor<32xui32>
+    %bit_xor_306 = stablehlo.xor %bit_or_305, %add_298 : tensor<32xui32>
+    %add_307 = stablehlo.add %add_298, %bit_xor_237 : tensor<32xui32>
+    %constant_308 = stablehlo.constant dense<2> : tensor<ui32>
+    %constant_309 = stablehlo.broadcast_in_dim %constant_308, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %add_310 = stablehlo.add %bit_xor_306, %broadcast_230 : tensor<32xui32>
+    %add_311 = stablehlo.add %add_310, %constant_309 : tensor<32xui32>
+    %add_312 = stablehlo.add %add_307, %add_311 : tensor<32xui32>
+    %shift_right_313 = stablehlo.shift_right_logical %add_311, %constant_242 : tensor<32xui32>
+    %shift_left_314 = stablehlo.shift_left %add_311, %constant_245 : tensor<32xui32>
+    %bit_or_315 = stablehlo.or %shift_left_314, %shift_right_313 : tensor<32xui32>
+    %bit_xor_316 = stablehlo.xor %bit_or_315, %add_312 : tensor<32xui32>
+    %add_317 = stablehlo.add %add_312, %bit_xor_316 : tensor<32xui32>
+    %shift_right_318 = stablehlo.shift_right_logical %bit_xor_316, %constant_251 : tensor<32xui32>
+    %shift_left_319 = stablehlo.shift_left %bit_xor_316, %constant_254 : tensor<32xui32>
+    %bit_or_320 = stablehlo.or %shift_left_319, %shift_right_318 : tensor<32xui32>
+    %bit_xor_321 = stablehlo.xor %bit_or_320, %add_317 : tensor<32xui32>
+    %add_322 = stablehlo.add %add_317, %bit_xor_321 : tensor<32xui32>
+    %shift_right_323 = stablehlo.shift_right_logical %bit_xor_321, %constant_260 : tensor<32xui32>
+    %shift_left_324 = stablehlo.shift_left %bit_xor_321, %constant_263 : tensor<32xui32>
+    %bit_or_325 = stablehlo.or %shift_left_324, %shift_right_323 : tensor<32xui32>
+    %bit_xor_326 = stablehlo.xor %bit_or_325, %add_322 : tensor<32xui32>
+    %add_327 = stablehlo.add %add_322, %bit_xor_326 : tensor<32xui32>
+    %shift_right_328 = stablehlo.shift_right_logical %bit_xor_326, %constant_263 : tensor<32xui32>
+    %shift_left_329 = stablehlo.shift_left %bit_xor_326, %constant_260 : tensor<32xui32>
+    %bit_or_330 = stablehlo.or %shift_left_329, %shift_right_328 : tensor<32xui32>
+    %bit_xor_331 = stablehlo.xor %bit_or_330, %add_327 : tensor<32xui32>
+    %add_332 = stablehlo.add %add_327, %broadcast_230 : tensor<32xui32>
+    %add_333 = stablehlo.add %bit_xor_331, %broadcast_233 : tensor<32xui32>
+    %add_334 = stablehlo.add %add_333, %constant_284 : tensor<32xui32>
+    %add_335 = stablehlo.add %add_332, %add_334 : tensor<32xui32>
+    %shift_right_336 = stablehlo.shift_right_logical %add_334, %constant_254 : tensor<32xui32>
+    %shift_left_337 = stablehlo.shift_left %add_334, %constant_251 : tensor<32xui32>
+    %bit_or_338 = stablehlo.or %shift_left_337, %shift_right_336 : tensor<32xui32>
+    %bit_xor_339 = stablehlo.xor %bit_or_338, %add_335 : tensor<32xui32>
+    %add_340 = stablehlo.add %add_335, %bit_xor_339 : tensor<32xui32>
+    %shift_right_341 = stablehlo.shift_right_logical %bit_xor_339, %constant_284 : tensor<32xui32>
+    %shift_left_342 = stablehlo.shift_left %bit_xor_339, %constant_287 : tensor<32xui32>
+    %bit_or_343 = stablehlo.or %shift_left_342, %shift_right_341 : tensor<32xui32>
+    %bit_xor_344 = stablehlo.xor %bit_or_343, %add_340 : tensor<32xui32>
+    %add_345 = stablehlo.add %add_340, %bit_xor_344 : tensor<32xui32>
+    %shift_right_346 = stablehlo.shift_right_logical %bit_xor_344, %constant_293 : tensor<32xui32>
+    %shift_left_347 = stablehlo.shift_left %bit_xor_344, %constant_293 : tensor<32xui32>
+    %bit_or_348 = stablehlo.or %shift_left_347, %shift_right_346 : tensor<32xui32>
+    %bit_xor_349 = stablehlo.xor %bit_or_348, %add_345 : tensor<32xui32>
+    %add_350 = stablehlo.add %add_345, %bit_xor_349 : tensor<32xui32>
+    %shift_right_351 = stablehlo.shift_right_logical %bit_xor_349, %constant_300 : tensor<32xui32>
+    %shift_left_352 = stablehlo.shift_left %bit_xor_349, %constant_303 : tensor<32xui32>
+    %bit_or_353 = stablehlo.or %shift_left_352, %shift_right_351 : tensor<32xui32>
+    %bit_xor_354 = stablehlo.xor %bit_or_353, %add_350 : tensor<32xui32>
+    %add_355 = stablehlo.add %add_350, %broadcast_233 : tensor<32xui32>
+    %constant_356 = stablehlo.constant dense<4> : tensor<ui32>
+    %constant_357 = stablehlo.broadcast_in_dim %constant_356, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %add_358 = stablehlo.add %bit_xor_354, %bit_xor_237 : tensor<32xui32>
+    %add_359 = stablehlo.add %add_358, %constant_357 : tensor<32xui32>
+    %add_360 = stablehlo.add %add_355, %add_359 : tensor<32xui32>
+    %shift_right_361 = stablehlo.shift_right_logical %add_359, %constant_242 : tensor<32xui32>
+    %shift_left_362 = stablehlo.shift_left %add_359, %constant_245 : tensor<32xui32>
+    %bit_or_363 = stablehlo.or %shift_left_362, %shift_right_361 : tensor<32xui32>
+    %bit_xor_364 = stablehlo.xor %bit_or_363, %add_360 : tensor<32xui32>
+    %add_365 = stablehlo.add %add_360, %bit_xor_364 : tensor<32xui32>
+    %shift_right_366 = stablehlo.shift_right_logical %bit_xor_364, %constant_251 : tensor<32xui32>
+    %shift_left_367 = stablehlo.shift_left %bit_xor_364, %constant_254 : tensor<32xui32>
+    %bit_or_368 = stablehlo.or %shift_left_367, %shift_right_366 : tensor<32xui32>
+    %bit_xor_369 = stablehlo.xor %bit_or_368, %add_365 : tensor<32xui32>
+    %add_370 = stablehlo.add %add_365, %bit_xor_369 : tensor<32xui32>
+    %shift_right_371 = stablehlo.shift_right_logical %bit_xor_369, %constant_260 : tensor<32xui32>
+    %shift_left_372 = stablehlo.shift_left %bit_xor_369, %constant_263 : tensor<32xui32>
+    %bit_or_373 = stablehlo.or %shift_left_372, %shift_right_371 : tensor<32xui32>
+    %bit_xor_374 = stablehlo.xor %bit_or_373, %add_370 : tensor<32xui32>
+    %add_375 = stablehlo.add %add_370, %bit_xor_374 : tensor<32xui32>
+    %shift_right_376 = stablehlo.shift_right_logical %bit_xor_374, %constant_263 : tensor<32xui32>
+    %shift_left_377 = stablehlo.shift_left %bit_xor_374, %constant_260 : tensor<32xui32>
+    %bit_or_378 = stablehlo.or %shift_left_377, %shift_right_376 : tensor<32xui32>
+    %bit_xor_379 = stablehlo.xor %bit_or_378, %add_375 : tensor<32xui32>
+    %add_380 = stablehlo.add %add_375, %bit_xor_237 : tensor<32xui32>
+    %constant_381 = stablehlo.constant dense<5> : tensor<ui32>
+    %constant_382 = stablehlo.broadcast_in_dim %constant_381, dims = [] : (tensor<ui32>) -> tensor<32xui32>
+    %add_383 = stablehlo.add %bit_xor_379, %broadcast_230 : tensor<32xui32>
+    %add_384 = stablehlo.add %add_383, %constant_382 : tensor<32xui32>
+    %bit_xor_385 = stablehlo.xor %add_380, %add_384 : tensor<32xui32>
+    %reshape_386 = stablehlo.reshape %bit_xor_385 : (tensor<32xui32>) -> tensor<1x2x4x4xui32>
+    %constant_387 = stablehlo.constant dense<9> : tensor<ui32>
+    %constant_388 = stablehlo.broadcast_in_dim %constant_387, dims = [] : (tensor<ui32>) -> tensor<1x2x4x4xui32>
+    %shift_right_389 = stablehlo.shift_right_logical %reshape_386, %constant_388 : tensor<1x2x4x4xui32>
+    %convert_390 = stablehlo.convert %shift_right_389 : (tensor<1x2x4x4xui32>) -> tensor<1x2x4x4xf32>
+    %constant_391 = stablehlo.constant dense<0x34000000> : tensor<f32>
+    %constant_392 = stablehlo.broadcast_in_dim %constant_391, dims = [] : (tensor<f32>) -> tensor<1x2x4x4xf32>
+    %mul_393 = stablehlo.multiply %convert_390, %constant_392 : tensor<1x2x4x4xf32>
+    %constant_394 = stablehlo.constant dense<0x3F666666> : tensor<f32>
+    %constant_395 = stablehlo.broadcast_in_dim %constant_394, dims = [] : (tensor<f32>) -> tensor<1x2x4x4xf32>
+    %compare_396 = stablehlo.compare LT, %mul_393, %constant_395, FLOAT : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xi1>
+    %keep_397 = stablehlo.optimization_barrier %compare_396 : tensor<1x2x4x4xi1>
+    %constant_398 = stablehlo.constant dense<0x00000000> : tensor<f32>
+    %constant_399 = stablehlo.broadcast_in_dim %constant_398, dims = [] : (tensor<f32>) -> tensor<1x2x4x4xf32>
+    %constant_400 = stablehlo.constant dense<0x3F8E38E4> : tensor<f32>
+    %constant_401 = stablehlo.broadcast_in_dim %constant_400, dims = [] : (tensor<f32>) -> tensor<1x2x4x4xf32>
+    %mul_402 = stablehlo.multiply %div_42, %constant_401 : tensor<1x2x4x4xf32>
+    %select_403 = stablehlo.select %keep_397, %mul_402, %constant_399 : tensor<1x2x4x4xi1>, tensor<1x2x4x4xf32>
+    %dot_404 = stablehlo.convert %select_403 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xbf16>
+    %dot_405 = stablehlo.convert %transpose_2 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
+    %dot_406 = stablehlo.dot_general %dot_404, %dot_405, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2], precision = [DEFAULT, DEFAULT] : (tensor<1x2x4x4xbf16>, tensor<1x2x4x2xbf16>) -> tensor<1x2x4x2xf32>
+    %transpose_407 = stablehlo.transpose %dot_406, dims = [0, 2, 1, 3] : (tensor<1x2x4x2xf32>) -> tensor<1x4x2x2xf32>
+    %reshape_408 = stablehlo.reshape %transpose_407 : (tensor<1x4x2x2xf32>) -> tensor<1x4x4xf32>
+    %constant_409 = stablehlo.constant dense<0x3F800000> : tensor<f32>
+    %broadcast_410 = stablehlo.broadcast_in_dim %constant_409, dims = [] : (tensor<f32>) -> tensor<1x4x4xf32>
+    %keep_411 = stablehlo.convert %reshape_408 : (tensor<1x4x4xf32>) -> tensor<1x4x4xbf16>
+    %keep_412 = stablehlo.optimization_barrier %keep_411 : tensor<1x4x4xbf16>
+    %keep_413 = stablehlo.convert %keep_412 : (tensor<1x4x4xbf16>) -> tensor<1x4x4xf32>
+    %barrier_414:7 = stablehlo.optimization_barrier %arg0_x, %arg0_x, %arg0_x, %arg1_mask, %keep_413, %add_44, %broadcast_410 : tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<1x4xi32>, tensor<1x4x4xf32>, tensor<1x2x4xf32>, tensor<1x4x4xf32>
+    %reshape_415 = stablehlo.reshape %barrier_414#0 : (tensor<1x4x4xf32>) -> tensor<1x4x2x2xf32>
     %transpose_416 = stablehlo.transpose %reshape_415, dims = [0, 2, 1, 3] : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
-    %dot_417 = stablehlo.convert %transpose_408 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
-    %dot_418 = stablehlo.convert %transpose_410 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
-    %dot_419 = stablehlo.dot_general %dot_417, %dot_418, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3], precision = [DEFAULT, DEFAULT] : (tensor<1x2x4x2xbf16>, tensor<1x2x4x2xbf16>) -> tensor<1x2x4x4xf32>
-    %mul_420 = stablehlo.multiply %dot_419, %constant_7 : tensor<1x2x4x4xf32>
-    %convert_421 = stablehlo.convert %barrier_406#3 : (tensor<1x4xi32>) -> tensor<1x4xf32>
-    %sub_422 = stablehlo.subtract %constant_11, %convert_421 : tensor<1x4xf32>
-    %mul_423 = stablehlo.multiply %sub_422, %constant_14 : tensor<1x4xf32>
-    %reshape_424 = stablehlo.reshape %mul_423 : (tensor<1x4xf32>) -> tensor<1x1x1x4xf32>
-    %reshape_425 = stablehlo.reshape %reshape_424 : (tensor<1x1x1x4xf32>) -> tensor<1x4xf32>
-    %broadcast_426 = stablehlo.broadcast_in_dim %reshape_425, dims = [0, 3] : (tensor<1x4xf32>) -> tensor<1x2x4x4xf32>
-    %add_427 = stablehlo.add %mul_420, %broadcast_426 : tensor<1x2x4x4xf32>
-    %add_428 = stablehlo.add %add_427, %broadcast_28 : tensor<1x2x4x4xf32>
-    %reshape_429 = stablehlo.reshape %barrier_406#5 : (tensor<1x2x4xf32>) -> tensor<1x2x4x1xf32>
-    %reshape_430 = stablehlo.reshape %reshape_429 : (tensor<1x2x4x1xf32>) -> tensor<1x2x4xf32>
-    %broadcast_431 = stablehlo.broadcast_in_dim %reshape_430, dims = [0, 1, 2] : (tensor<1x2x4xf32>) -> tensor<1x2x4x4xf32>
-    %sub_432 = stablehlo.subtract %add_428, %broadcast_431 : tensor<1x2x4x4xf32>
-    %exp_433 = stablehlo.exponential %sub_432 : tensor<1x2x4x4xf32>
-    %mul_434 = stablehlo.multiply %transpose_414, %transpose_416 : tensor<1x2x4x2xf32>
-    %reduce_sum_435 = stablehlo.constant dense<0x00000000> : tensor<f32>
-    %reduce_sum_436 = stablehlo.reduce(%mul_434 init: %reduce_sum_435) applies stablehlo.add across dimensions = [3] : (tensor<1x2x4x2xf32>, tensor<f32>) -> tensor<1x2x4xf32>
-    %reshape_437 = stablehlo.reshape %reduce_sum_436 : (tensor<1x2x4xf32>) -> tensor<1x2x4x1xf32>
-    %dot_438 = stablehlo.convert %transpose_416 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
-    %dot_439 = stablehlo.convert %transpose_412 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
-    %dot_440 = stablehlo.dot_general %dot_438, %dot_439, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3], precision = [DEFAULT, DEFAULT] : (tensor<1x2x4x2xbf16>, tensor<1x2x4x2xbf16>) -> tensor<1x2x4x4xf32>
-    %mul_441 = stablehlo.multiply %dot_440, %constant_396 : tensor<1x2x4x4xf32>
-    %select_442 = stablehlo.select %compare_392, %mul_441, %constant_394 : tensor<1x2x4x4xi1>, tensor<1x2x4x4xf32>
-    %reshape_443 = stablehlo.reshape %reshape_437 : (tensor<1x2x4x1xf32>) -> tensor<1x2x4xf32>
-    %broadcast_444 = stablehlo.broadcast_in_dim %reshape_443, dims = [0, 1, 2] : (tensor<1x2x4xf32>) -> tensor<1x2x4x4xf32>
-    %sub_445 = stablehlo.subtract %select_442, %broadcast_444 : tensor<1x2x4x4xf32>
-    %constant_446 = stablehlo.constant dense<0x3F3504F3> : tensor<f32>
-    %constant_447 = stablehlo.broadcast_in_dim %constant_446, dims = [] : (tensor<f32>) -> tensor<1x2x4x2xf32>
-    %mul_448 = stablehlo.multiply %exp_433, %sub_445 : tensor<1x2x4x4xf32>
-    %dot_449 = stablehlo.convert %mul_448 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xbf16>
-    %dot_450 = stablehlo.convert %transpose_410 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
-    %dot_451 = stablehlo.dot_general %dot_449, %dot_450, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2], precision = [DEFAULT, DEFAULT] : (tensor<1x2x4x4xbf16>, tensor<1x2x4x2xbf16>) -> tensor<1x2x4x2xf32>
-    %mul_452 = stablehlo.multiply %dot_451, %constant_447 : tensor<1x2x4x2xf32>
-    %transpose_453 = stablehlo.transpose %mul_452, dims = [0, 2, 1, 3] : (tensor<1x2x4x2xf32>) -> tensor<1x4x2x2xf32>
-    %reshape_454 = stablehlo.reshape %transpose_453 : (tensor<1x4x2x2xf32>) -> tensor<1x4x4xf32>
-    %dot_455 = stablehlo.convert %mul_448 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xbf16>
-    %dot_456 = stablehlo.convert %transpose_408 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
-    %dot_457 = stablehlo.dot_general %dot_455, %dot_456, batching_dims = [0, 1] x [0, 1], contracting_dims = [2] x [2], precision = [DEFAULT, DEFAULT] : (tensor<1x2x4x4xbf16>, tensor<1x2x4x2xbf16>) -> tensor<1x2x4x2xf32>
-    %mul_458 = stablehlo.multiply %dot_457, %constant_447 : tensor<1x2x4x2xf32>
-    %transpose_459 = stablehlo.transpose %mul_458, dims = [0, 2, 1, 3] : (tensor<1x2x4x2xf32>) -> tensor<1x4x2x2xf32>
-    %reshape_460 = stablehlo.reshape %transpose_459 : (tensor<1x4x2x2xf32>) -> tensor<1x4x4xf32>
-    %mul_461 = stablehlo.multiply %exp_433, %constant_396 : tensor<1x2x4x4xf32>
-    %select_462 = stablehlo.select %compare_392, %mul_461, %constant_394 : tensor<1x2x4x4xi1>, tensor<1x2x4x4xf32>
-    %dot_463 = stablehlo.convert %select_462 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xbf16>
+    %reshape_417 = stablehlo.reshape %barrier_414#1 : (tensor<1x4x4xf32>) -> tensor<1x4x2x2xf32>
+    %transpose_418 = stablehlo.transpose %reshape_417, dims = [0, 2, 1, 3] : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
+    %reshape_419 = stablehlo.reshape %barrier_414#2 : (tensor<1x4x4xf32>) -> tensor<1x4x2x2xf32>
+    %transpose_420 = stablehlo.transpose %reshape_419, dims = [0, 2, 1, 3] : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
+    %reshape_421 = stablehlo.reshape %barrier_414#4 : (tensor<1x4x4xf32>) -> tensor<1x4x2x2xf32>
+    %transpose_422 = stablehlo.transpose %reshape_421, dims = [0, 2, 1, 3] : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
+    %reshape_423 = stablehlo.reshape %barrier_414#6 : (tensor<1x4x4xf32>) -> tensor<1x4x2x2xf32>
+    %transpose_424 = stablehlo.transpose %reshape_423, dims = [0, 2, 1, 3] : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
+    %dot_425 = stablehlo.convert %transpose_416 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
+    %dot_426 = stablehlo.convert %transpose_418 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
+    %dot_427 = stablehlo.dot_general %dot_425, %dot_426, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3], precision = [DEFAULT, DEFAULT] : (tensor<1x2x4x2xbf16>, tensor<1x2x4x2xbf16>) -> tensor<1x2x4x4xf32>
+    %mul_428 = stablehlo.multiply %dot_427, %constant_7 : tensor<1x2x4x4xf32>
+    %convert_429 = stablehlo.convert %barrier_414#3 : (tensor<1x4xi32>) -> tensor<1x4xf32>
+    %sub_430 = stablehlo.subtract %constant_11, %convert_429 : tensor<1x4xf32>
+    %mul_431 = stablehlo.multiply %sub_430, %constant_14 : tensor<1x4xf32>
+    %reshape_432 = stablehlo.reshape %mul_431 : (tensor<1x4xf32>) -> tensor<1x1x1x4xf32>
+    %reshape_433 = stablehlo.reshape %reshape_432 : (tensor<1x1x1x4xf32>) -> tensor<1x4xf32>
+    %broadcast_434 = stablehlo.broadcast_in_dim %reshape_433, dims = [0, 3] : (tensor<1x4xf32>) -> tensor<1x2x4x4xf32>
+    %add_435 = stablehlo.add %mul_428, %broadcast_434 : tensor<1x2x4x4xf32>
+    %add_436 = stablehlo.add %add_435, %broadcast_28 : tensor<1x2x4x4xf32>
+    %reshape_437 = stablehlo.reshape %barrier_414#5 : (tensor<1x2x4xf32>) -> tensor<1x2x4x1xf32>
+    %reshape_438 = stablehlo.reshape %reshape_437 : (tensor<1x2x4x1xf32>) -> tensor<1x2x4xf32>
+    %broadcast_439 = stablehlo.broadcast_in_dim %reshape_438, dims = [0, 1, 2] : (tensor<1x2x4xf32>) -> tensor<1x2x4x4xf32>
+    %sub_440 = stablehlo.subtract %add_436, %broadcast_439 : tensor<1x2x4x4xf32>
+    %exp_441 = stablehlo.exponential %sub_440 : tensor<1x2x4x4xf32>
+    %mul_442 = stablehlo.multiply %transpose_422, %transpose_424 : tensor<1x2x4x2xf32>
+    %reduce_sum_443 = stablehlo.constant dense<0x00000000> : tensor<f32>
+    %reduce_sum_444 = stablehlo.reduce(%mul_442 init: %reduce_sum_443) applies stablehlo.add across dimensions = [3] : (tensor<1x2x4x2xf32>, tensor<f32>) -> tensor<1x2x4xf32>
+    %reshape_445 = stablehlo.reshape %reduce_sum_444 : (tensor<1x2x4xf32>) -> tensor<1x2x4x1xf32>
+    %dot_446 = stablehlo.convert %transpose_424 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
+    %dot_447 = stablehlo.convert %transpose_420 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
+    %dot_448 = stablehlo.dot_general %dot_446, %dot_447, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3], precision = [DEFAULT, DEFAULT] : (tensor<1x2x4x2xbf16>, tensor<1x2x4x2xbf16>) -> tensor<1x2x4x4xf32>
+    %mul_449 = stablehlo.multiply %dot_448, %constant_401 : tensor<1x2x4x4xf32>
+    %select_450 = stablehlo.select %keep_397, %mul_449, %constant_399 : tensor<1x2x4x4xi1>, tensor<1x2x4x4xf32>
+    %reshape_451 = stablehlo.reshape %reshape_445 : (tensor<1x2x4x1xf32>) -> tensor<1x2x4xf32>
+    %broadcast_452 = stablehlo.broadcast_in_dim %reshape_451, dims = [0, 1, 2] : (tensor<1x2x4xf32>) -> tensor<1x2x4x4xf32>
+    %sub_453 = stablehlo.subtract %select_450, %broadcast_452 : tensor<1x2x4x4xf32>
+    %constant_454 = stablehlo.constant dense<0x3F3504F3> : tensor<f32>
+    %constant_455 = stablehlo.broadcast_in_dim %constant_454, dims = [] : (tensor<f32>) -> tensor<1x2x4x2xf32>
+    %mul_456 = stablehlo.multiply %exp_441, %sub_453 : tensor<1x2x4x4xf32>
+    %dot_457 = stablehlo.convert %mul_456 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xbf16>
+    %dot_458 = stablehlo.convert %transpose_418 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
+    %dot_459 = stablehlo.dot_general %dot_457, %dot_458, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2], precision = [DEFAULT, DEFAULT] : (tensor<1x2x4x4xbf16>, tensor<1x2x4x2xbf16>) -> tensor<1x2x4x2xf32>
+    %mul_460 = stablehlo.multiply %dot_459, %constant_455 : tensor<1x2x4x2xf32>
+    %transpose_461 = stablehlo.transpose %mul_460, dims = [0, 2, 1, 3] : (tensor<1x2x4x2xf32>) -> tensor<1x4x2x2xf32>
+    %reshape_462 = stablehlo.reshape %transpose_461 : (tensor<1x4x2x2xf32>) -> tensor<1x4x4xf32>
+    %dot_463 = stablehlo.convert %mul_456 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xbf16>
     %dot_464 = stablehlo.convert %transpose_416 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
     %dot_465 = stablehlo.dot_general %dot_463, %dot_464, batching_dims = [0, 1] x [0, 1], contracting_dims = [2] x [2], precision = [DEFAULT, DEFAULT] : (tensor<1x2x4x4xbf16>, tensor<1x2x4x2xbf16>) -> tensor<1x2x4x2xf32>
-    %transpose_466 = stablehlo.transpose %dot_465, dims = [0, 2, 1, 3] : (tensor<1x2x4x2xf32>) -> tensor<1x4x2x2xf32>
-    %reshape_467 = stablehlo.reshape %transpose_466 : (tensor<1x4x2x2xf32>) -> tensor<1x4x4xf32>
-    %add_468 = stablehlo.add %reshape_454, %reshape_460 : tensor<1x4x4xf32>
-    %add_469 = stablehlo.add %add_468, %reshape_467 : tensor<1x4x4xf32>
-    %all_reduce_470 = "stablehlo.all_reduce"(%add_469) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 470, type = 0>, use_global_device_ids}> ({
+    %mul_466 = stablehlo.multiply %dot_465, %constant_455 : tensor<1x2x4x2xf32>
+    %transpose_467 = stablehlo.transpose %mul_466, dims = [0, 2, 1, 3] : (tensor<1x2x4x2xf32>) -> tensor<1x4x2x2xf32>
+    %reshape_468 = stablehlo.reshape %transpose_467 : (tensor<1x4x2x2xf32>) -> tensor<1x4x4xf32>
+    %mul_469 = stablehlo.multiply %exp_441, %constant_401 : tensor<1x2x4x4xf32>
+    %select_470 = stablehlo.select %keep_397, %mul_469, %constant_399 : tensor<1x2x4x4xi1>, tensor<1x2x4x4xf32>
+    %dot_471 = stablehlo.convert %select_470 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xbf16>
+    %dot_472 = stablehlo.convert %transpose_424 : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
+    %dot_473 = stablehlo.dot_general %dot_471, %dot_472, batching_dims = [0, 1] x [0, 1], contracting_dims = [2] x [2], precision = [DEFAULT, DEFAULT] : (tensor<1x2x4x4xbf16>, tensor<1x2x4x2xbf16>) -> tensor<1x2x4x2xf32>
+    %transpose_474 = stablehlo.transpose %dot_473, dims = [0, 2, 1, 3] : (tensor<1x2x4x2xf32>) -> tensor<1x4x2x2xf32>
+    %reshape_475 = stablehlo.reshape %transpose_474 : (tensor<1x4x2x2xf32>) -> tensor<1x4x4xf32>
+    %add_476 = stablehlo.add %reshape_462, %reshape_468 : tensor<1x4x4xf32>
+    %add_477 = stablehlo.add %add_476, %reshape_475 : tensor<1x4x4xf32>
+    %all_reduce_478 = "stablehlo.all_reduce"(%add_477) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 478, type = 0>, use_global_device_ids}> ({
     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
       %c = stablehlo.add %a, %b : tensor<f32>
       stablehlo.return %c : tensor<f32>
     }) : (tensor<1x4x4xf32>) -> tensor<1x4x4xf32>
-    return %all_reduce_470 : tensor<1x4x4xf32>
+    return %all_reduce_478 : tensor<1x4x4xf32>
   }
 }
