@@ -7,7 +7,7 @@ namespace headwater {
 
 Result<std::unique_ptr<Executor>> Executor::open(std::string_view device,
                                                  const ExecutorOptions& options) {
-  if (options.num_replicas < 1) {
+  if (options.num_replicas < 0) {
     return fail(Code::kInvalidArgument, "{} replicas: at least one is needed",
                 options.num_replicas);
   }

@@ -49,15 +49,18 @@ class Program {
   // added to `profile` where the executor has them. An XLA device only starts here: an error may
   // come from the next run, or from what reads the results.
   virtual Result<> run(RunProfile* profile = nullptr) = 0;
-  // An output of the last run (of the first replica).
+  // An output of the last run. Of several replicas: the first one's scalar; of what has rows, the
+  // rows of all in order.
   virtual Result<Tensor> fetch(std::string_view name) const = 0;
   // Bytes of intermediate values and of feeds and constants; the store is not counted.
   virtual int64_t memory_bytes() const = 0;
 };
 
 struct ExecutorOptions {
-  int64_t num_replicas = 1;  // devices of this process, each with the state and its share of feeds
-  bool mixed_bf16 = false;   // products in bf16 with f32 sums; all else stays f32
+  // Devices of this process, each with the state and its share of feeds; 0: all that there are, one
+  // where XLA makes them of the CPU.
+  int64_t num_replicas = 0;
+  bool mixed_bf16 = false;  // products in bf16 with f32 sums; all else stays f32
 };
 
 class Executor {

@@ -84,7 +84,7 @@ ForwardPass add_forward(const ModelStepOptions& options, const ModelBatchShape& 
   const ModelInputs inputs = add_inputs(options, shape, given_totals, graph);
   const ModelOutputs out = build_model(tree, options.model, inputs, context);
   if (!out.loss.valid()) throw GraphError("the model has no loss");
-  ForwardPass pass{out.loss, {{"loss", out.loss}}};
+  ForwardPass pass{.loss = out.loss, .losses = {{"loss", out.loss}}, .outputs = {}};
   add_sums(out.task, "label", pass);
   add_sums(out.next_sentence, "sentence", pass);
   if (options.objective == Objective::kClassification)

@@ -229,8 +229,8 @@ StepParts ModelTask::train_step(Phase, const ModelBatchShape& shape, bool given_
   return model_step(options_.model, shape, given_totals);
 }
 
-StepParts ModelTask::evaluation(const ModelBatchShape& shape) const {
-  return model_step(options_.model, shape);
+StepParts ModelTask::evaluation(const ModelBatchShape& shape, bool given_totals) const {
+  return model_step(options_.model, shape, given_totals);
 }
 
 Result<> ModelTask::feed(Program& program, const ModelBatch& batch) const {

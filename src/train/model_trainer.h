@@ -15,8 +15,9 @@ struct ModelTrainerOptions {
   ModelStepOptions model;
   OptimizerOptions optimizer;
   int64_t accumulation_steps = 1;  // batches per optimizer step; their widths may differ
-  uint64_t seed = 0;               // of first weights and dropout
-  int64_t max_programs = 8;        // compiled graphs that are kept, one per shape of batches
+  GradientSync gradient_sync = GradientSync::kMeanThenGlobalClip;  // of several replicas
+  uint64_t seed = 0;                                               // of first weights and dropout
+  int64_t max_programs = 8;  // compiled graphs that are kept, one per shape of batches
 };
 
 // B rows of T tokens. What is empty is not fed. Rows that only fill up a batch have mask 0.
@@ -89,7 +90,7 @@ class ModelTask {
   // Sizes, and that ids, positions and labels are in their ranges.
   Result<> check(const ModelBatch& batch) const;
   StepParts train_step(Phase phase, const ModelBatchShape& shape, bool given_totals) const;
-  StepParts evaluation(const ModelBatchShape& shape) const;
+  StepParts evaluation(const ModelBatchShape& shape, bool given_totals) const;
   Result<> feed(Program& program, const ModelBatch& batch) const;
   Scalars totals(std::span<const ModelBatch> batches) const;
   Result<ModelStepResult> collect(const Program& program, Phase phase, const ModelBatch& batch,

@@ -1,5 +1,7 @@
 #include "train/pretrain_options.h"
 
+#include "train/step_graph.h"
+
 namespace headwater {
 namespace {
 constexpr double kMostSteps = 1e12;
@@ -111,6 +113,10 @@ void PretrainOptions::describe_optimizer(Fields& f) {
   f("adam_beta2", adam_beta2, "decay of the second moment").range(0, 1);
   f("adam_epsilon", adam_epsilon, "added to the root of the second moment").positive();
   f("max_grad_norm", max_grad_norm, "gradients are scaled down to this global norm").positive();
+  f("gradient_sync", gradient_sync,
+    "of several replicas: as on one device, or as google's code does on a TPU, which clips each "
+    "replica's gradient by its own norm and adds them")
+      .one_of({kGradientSyncNames.begin(), kGradientSyncNames.end()});
 
   f.group("Objective");
   f("electra_objective", electra_objective,

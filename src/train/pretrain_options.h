@@ -56,6 +56,7 @@ struct PretrainOptions {
   // Optimiser.
   double learning_rate = 5e-4, lr_decay_power = 1, weight_decay_rate = 0.01;
   double adam_beta1 = 0.9, adam_beta2 = 0.999, adam_epsilon = 1e-6, max_grad_norm = 1;
+  std::string gradient_sync = "mean-then-global-clip";
   // Objective.
   bool electra_objective = true, electric_objective = false;
   double gen_weight = 1, disc_weight = 50, mask_prob = 0.15;

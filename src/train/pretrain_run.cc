@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/stop_signal.h"
 #include "base/threads.h"
+#include "batches/batch_pipeline.h"
 #include "checkpoints/export_meta.h"
 #include "checkpoints/native.h"
 #include "tokens/vocabulary.h"
@@ -57,6 +58,7 @@ class PretrainRun {
     TrainerOptions trainer = trainer_options(options_, inputs_->configs);
     trainer.freeze_tables = phase_.has_value();
     HW_ASSIGN_OR_RETURN(auto executor, options_.device.open());
+    HW_RETURN_IF_ERROR(per_replica_batch(options_.train_batch_size, executor->num_replicas()));
     HW_ASSIGN_OR_RETURN(trainer_, Trainer::create(trainer, std::move(executor)));
     return {};
   }

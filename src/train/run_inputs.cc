@@ -21,6 +21,7 @@ constexpr std::array kFreeOptions = {"resume",
                                      "keep_checkpoint_max",
                                      "threads",
                                      "device",
+                                     "num_replicas",
                                      "records",
                                      "vocab_file",
                                      "num_eval_steps",
@@ -87,7 +88,7 @@ TrainerOptions trainer_options(const PretrainOptions& options, const ElectraConf
                             .epsilon = options.adam_epsilon,
                             .weight_decay = options.weight_decay_rate};
   trainer.optimizer.max_grad_norm = options.max_grad_norm;
-  trainer.eval_batch_size = options.eval_batch_size;
+  trainer.gradient_sync = gradient_sync_of(options.gradient_sync);
   trainer.accumulation_steps = options.gradient_accumulation_steps;
   trainer.generator_warmup_steps = options.generator_warmup_steps;
   trainer.seed = static_cast<uint64_t>(options.seed);

@@ -17,8 +17,22 @@ Forward add_forward(const StepParts& parts, bool training, Graph& graph,
   return forward;
 }
 
-void add_outputs(const ForwardPass& pass, Graph& graph) {
-  for (const auto& [name, value] : pass.outputs) graph.output(name, value);
+Value scaled(Value x, double factor) { return mul(x, constant_like(x, factor)); }
+
+Value over_replicas(const StepParts& parts, Value value) {
+  return parts.replicas > 1 ? all_reduce(value) : value;
+}
+
+void add_outputs(const StepParts& parts, const ForwardPass& pass, Graph& graph) {
+  // Means of the replicas' own rows are averaged; parts of one mean are added.
+  const bool averages = parts.replicas > 1 && parts.sync == GradientSync::kSumOfLocalClip;
+  for (const auto& [name, loss] : pass.losses) {
+    const Value sum = over_replicas(parts, loss);
+    graph.output(name, averages ? scaled(sum, 1 / static_cast<double>(parts.replicas)) : sum);
+  }
+  for (const auto& [name, value] : pass.outputs) {
+    graph.output(name, value.type().rank() == 0 ? over_replicas(parts, value) : value);
+  }
 }
 
 // What a step changes.
@@ -44,8 +58,27 @@ std::vector<Value> gradients_of(Value loss, const std::vector<Parameter>& parame
   return gradients(loss, values);
 }
 
-void add_update(const std::vector<Parameter>& parameters, const std::vector<Value>& gradients,
-                Value norm, const OptimizerOptions& optimizer, Graph& graph) {
+// Scaled down to a norm of at most max_norm; 0: as they are.
+std::vector<Value> clipped(std::vector<Value> gradients, double max_norm) {
+  if (max_norm <= 0) return gradients;
+  const Value norm = global_norm(gradients);
+  const Value scale =
+      div(constant_like(norm, max_norm), maximum(norm, constant_like(norm, max_norm)));
+  for (Value& gradient : gradients) gradient = mul(gradient, broadcast_to(scale, gradient.shape()));
+  return gradients;
+}
+
+// From the gradients of this replica's rows to new parameters.
+void add_update(const StepParts& parts, const std::vector<Parameter>& parameters,
+                std::vector<Value> gradients, OptimizerOptions optimizer, Graph& graph) {
+  if (parts.replicas > 1) {
+    if (parts.sync == GradientSync::kSumOfLocalClip) {
+      gradients = clipped(std::move(gradients), optimizer.max_grad_norm);
+      optimizer.max_grad_norm = 0;
+    }
+    for (Value& gradient : gradients) gradient = all_reduce(gradient);
+  }
+  const Value norm = global_norm(gradients);
   graph.output("grad_norm", norm);
   apply_optimizer(parameters, gradients, norm, graph.input("learning_rate", {DType::kF32, {}}),
                   optimizer);
@@ -64,6 +97,11 @@ Result<BuiltGraph> caught(Build build) {
 
 }  // namespace
 
+GradientSync gradient_sync_of(std::string_view name) {
+  return name == kGradientSyncNames[1] ? GradientSync::kSumOfLocalClip
+                                       : GradientSync::kMeanThenGlobalClip;
+}
+
 std::string gradient_name(std::string_view parameter) {
   return fmt::format("{}#gradient", parameter);
 }
@@ -73,10 +111,8 @@ Result<BuiltGraph> build_train_graph(const StepParts& parts, const OptimizerOpti
   return caught([&] {
     const Forward forward = add_forward(parts, /*training=*/true, graph);
     const std::vector<Parameter> parameters = trained(parts, forward);
-    const std::vector<Value> grads = gradients_of(forward.pass.loss, parameters);
-    const Value norm = global_norm(grads);
-    add_outputs(forward.pass, graph);
-    add_update(parameters, grads, norm, optimizer, graph);
+    add_outputs(parts, forward.pass, graph);
+    add_update(parts, parameters, gradients_of(forward.pass.loss, parameters), optimizer, graph);
     return forward.tree;
   });
 }
@@ -85,7 +121,7 @@ Result<BuiltGraph> build_eval_graph(const StepParts& parts, Graph& graph, bool a
   return caught([&] {
     const Forward forward =
         add_forward(parts, /*training=*/false, graph, averaged ? ema_name("") : "");
-    add_outputs(forward.pass, graph);
+    add_outputs(parts, forward.pass, graph);
     return forward.tree;
   });
 }
@@ -95,7 +131,7 @@ Result<BuiltGraph> build_gradient_graph(const StepParts& parts, Graph& graph) {
     const Forward forward = add_forward(parts, /*training=*/false, graph);
     const std::vector<Parameter>& parameters = forward.tree.parameters();
     const std::vector<Value> grads = gradients_of(forward.pass.loss, parameters);
-    add_outputs(forward.pass, graph);
+    add_outputs(parts, forward.pass, graph);
     graph.output("grad_norm", global_norm(grads));
     for (size_t i = 0; i < grads.size(); ++i) {
       graph.output(fmt::format("grad/{}", parameters[i].name), grads[i]);
@@ -109,7 +145,7 @@ Result<BuiltGraph> build_accumulate_graph(const StepParts& parts, Graph& graph) 
     const Forward forward = add_forward(parts, /*training=*/true, graph);
     const std::vector<Parameter> parameters = trained(parts, forward);
     const std::vector<Value> grads = gradients_of(forward.pass.loss, parameters);
-    add_outputs(forward.pass, graph);
+    add_outputs(parts, forward.pass, graph);
     const Value keep = graph.input("keep", {DType::kF32, {}});
     for (size_t i = 0; i < grads.size(); ++i) {
       const Value sum = graph.input(gradient_name(parameters[i].name), grads[i].type(), true);
@@ -130,7 +166,7 @@ Result<BuiltGraph> build_update_graph(const StepParts& parts, const OptimizerOpt
       tree.add(parameter.name, parameter.value.shape(), parameter.init);
       sums.push_back(graph.input(gradient_name(parameter.name), parameter.value.type(), true));
     }
-    add_update(tree.parameters(), sums, global_norm(sums), optimizer, graph);
+    add_update(parts, tree.parameters(), std::move(sums), optimizer, graph);
     return tree;
   });
 }

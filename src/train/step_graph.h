@@ -5,6 +5,7 @@
 // a model by its architecture model_step.h. Nothing here knows a model, a device or a batch.
 #pragma once
 
+#include <array>
 #include <functional>
 
 #include "graph/graph.h"
@@ -15,8 +16,24 @@ namespace headwater {
 
 struct ForwardPass {
   Value loss;  // f32 scalar: what is trained
+  // f32 scalars that are reported. Where totals are given, the parts that this batch has in them.
+  std::vector<std::pair<std::string, Value>> losses;
+  // Sums over the batch (scalars), and values by row of the batch (all others).
   std::vector<std::pair<std::string, Value>> outputs;
 };
+
+// How replicas, each with its rows of a batch, take one step together.
+enum class GradientSync {
+  // The losses of all replicas are divided by the totals of the whole batch, so that the sum of
+  // their gradients is that of the undivided batch; it is clipped as a whole.
+  kMeanThenGlobalClip,
+  // What google's BERT and ELECTRA do on a TPU: each replica's loss is a mean over its own rows,
+  // its gradient is clipped by its own norm, and the clipped gradients are added, not averaged.
+  kSumOfLocalClip,
+};
+inline constexpr std::array<std::string_view, 2> kGradientSyncNames = {"mean-then-global-clip",
+                                                                       "sum-of-local-clip"};
+GradientSync gradient_sync_of(std::string_view name);  // one of kGradientSyncNames
 
 struct StepParts {
   // Adds feeds, parameters and a forward pass. `training`: with dropout. Throws GraphError.
@@ -24,6 +41,10 @@ struct StepParts {
   // Parameters that a step changes; null: all. One that the loss does not hang on stays as it is in
   // any case.
   std::function<bool(std::string_view parameter)> is_trained;
+  // The graph is that of one of so many replicas. With kMeanThenGlobalClip the forward pass must
+  // take given totals.
+  int64_t replicas = 1;
+  GradientSync sync = GradientSync::kMeanThenGlobalClip;
 };
 
 struct BuiltGraph {
@@ -42,6 +63,8 @@ Result<BuiltGraph> build_eval_graph(const StepParts& parts, Graph& graph, bool a
 // The step without its optimizer: "grad/<name>" as outputs, dropout off. For tests and tools.
 Result<BuiltGraph> build_gradient_graph(const StepParts& parts, Graph& graph);
 
+// With several replicas, losses and sums are those of all; of what is by row, each has its own.
+//
 // A step over several batches: the accumulation graph adds this batch's gradients (of losses
 // divided by given totals) to the state "<name>#gradient", times the feed `keep` f32 [] before (0
 // starts a new sum); the update graph clips the sum and updates. Both together equal

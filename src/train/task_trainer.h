@@ -24,8 +24,9 @@ Tensor key_tensor(Key key);
 Result<> feed_scalars(Program& program, const Scalars& scalars);
 Result<double> fetch_scalar(const Program& program, std::string_view name);
 
-// Options have `optimizer`, `accumulation_steps` and `seed`. A phase is a stretch of steps that
-// train the same parameters; a shape is what batches of one program have in common.
+// Options have `optimizer`, `accumulation_steps`, `gradient_sync` and `seed`. A phase is a stretch
+// of steps that train the same parameters; a shape is what batches of one program have in common,
+// their number of rows `batch_size` among it.
 template <class T>
 concept TrainTask = requires(const T& task, typename T::Phase phase,
                              const typename T::BatchShape& shape, const typename T::Batch& batch,
@@ -38,10 +39,11 @@ concept TrainTask = requires(const T& task, typename T::Phase phase,
   // How many programs of different shapes are kept at once.
   { task.max_programs() } -> std::same_as<size_t>;
   { task.shape(batch) } -> std::equality_comparable;
+  { shape.batch_size } -> std::convertible_to<int64_t>;
   // Whether a batch can be fed; what program.feed() does not find out itself.
   { task.check(batch) } -> std::same_as<Result<>>;
   { task.train_step(phase, shape, /*given_totals=*/bool()) } -> std::same_as<StepParts>;
-  { task.evaluation(shape) } -> std::same_as<StepParts>;
+  { task.evaluation(shape, /*given_totals=*/bool()) } -> std::same_as<StepParts>;
   { task.feed(program, batch) } -> std::same_as<Result<>>;
   // What the losses of a step over several batches are divided by.
   { task.totals(batches) } -> std::same_as<Scalars>;
@@ -62,6 +64,12 @@ class TaskTrainer {
   // Compiles nothing yet, but builds the model once: sizes that do not fit are an error here.
   static Result<std::unique_ptr<TaskTrainer>> create(const Options& options,
                                                      std::unique_ptr<Executor> executor) {
+    if (options.accumulation_steps > 1 && options.gradient_sync == GradientSync::kSumOfLocalClip) {
+      return fail(
+          Code::kInvalidArgument,
+          "gradients that are clipped by every replica cannot be accumulated: google's code, "
+          "whose way it is, does not");
+    }
     Task task(options);
     HW_ASSIGN_OR_RETURN(const ParameterTypes types, task.parameters());
     return std::unique_ptr<TaskTrainer>(
@@ -122,6 +130,18 @@ class TaskTrainer {
     return Key::from_seed(options_.seed).fold_in(use).fold_in(static_cast<uint32_t>(number));
   }
   bool accumulates() const { return options_.accumulation_steps > 1; }
+  int64_t replicas() const { return executor_->num_replicas(); }
+  // Whether losses are divided by totals over more than a replica's own rows.
+  bool gives_totals() const {
+    return accumulates() ||
+           (replicas() > 1 && options_.gradient_sync == GradientSync::kMeanThenGlobalClip);
+  }
+  Result<> check_batches(std::span<const Batch> batches) const;
+  StepParts for_replicas(StepParts parts) const {
+    parts.replicas = replicas();
+    parts.sync = options_.gradient_sync;
+    return parts;
+  }
 
   template <class Build>
   Result<Program*> program_for(Programs& programs, const Batch& batch, Build build);
@@ -141,8 +161,8 @@ class TaskTrainer {
   std::unique_ptr<Program> update_;
 };
 
-// The program of the batch's shape; where it has to be compiled, the one that was not used for
-// longest makes room first.
+// The program of the batch's shape, for one replica's rows of it; where it has to be compiled, the
+// one that was not used for longest makes room first.
 template <TrainTask Task>
 template <class Build>
 Result<Program*> TaskTrainer<Task>::program_for(Programs& programs, const Batch& batch,
@@ -154,8 +174,10 @@ Result<Program*> TaskTrainer<Task>::program_for(Programs& programs, const Batch&
     return programs.back().program.get();
   }
   if (programs.size() >= task_.max_programs()) programs.erase(programs.begin());
+  auto part = shape;
+  part.batch_size /= replicas();
   Graph graph;
-  HW_RETURN_IF_ERROR(build(shape, graph));
+  HW_RETURN_IF_ERROR(build(part, graph));
   HW_ASSIGN_OR_RETURN(auto program, executor_->compile(graph, state_.store()));
   programs.push_back({shape, std::move(program)});
   return programs.back().program.get();
@@ -174,7 +196,7 @@ Result<> TaskTrainer<Task>::enter_phase(int64_t step) {
 template <TrainTask Task>
 Result<Program*> TaskTrainer<Task>::training_program(const Batch& batch) {
   return program_for(train_, batch, [&](const auto& shape, Graph& graph) -> Result<> {
-    const StepParts parts = task_.train_step(phase_, shape, accumulates());
+    const StepParts parts = for_replicas(task_.train_step(phase_, shape, gives_totals()));
     if (!accumulates()) {
       HW_RETURN_IF_ERROR(build_train_graph(parts, options_.optimizer, graph));
       return {};
@@ -187,6 +209,18 @@ Result<Program*> TaskTrainer<Task>::training_program(const Batch& batch) {
     HW_RETURN_IF_ERROR(build_accumulate_graph(parts, graph));
     return {};
   });
+}
+
+template <TrainTask Task>
+Result<> TaskTrainer<Task>::check_batches(std::span<const Batch> batches) const {
+  for (const Batch& batch : batches) {
+    HW_RETURN_IF_ERROR(task_.check(batch));
+    const int64_t rows = task_.shape(batch).batch_size;
+    if (rows % replicas() == 0) continue;
+    return fail_hint(Code::kInvalidArgument, "choose a batch size that is a multiple of it",
+                     "a batch of {} rows cannot be dealt to {} replicas", rows, replicas());
+  }
+  return {};
 }
 
 template <TrainTask Task>
@@ -226,13 +260,14 @@ auto TaskTrainer<Task>::step(std::span<const Batch> batches, int64_t step, doubl
     return fail(Code::kInvalidArgument, "a step takes 1 to {} batches, not {}",
                 options_.accumulation_steps, batches.size());
   }
-  for (const Batch& batch : batches) HW_RETURN_IF_ERROR(task_.check(batch));
+  HW_RETURN_IF_ERROR(check_batches(batches));
   HW_RETURN_IF_ERROR(enter_phase(step));
   const Scalars feeds =
       optimizer_feeds(options_.optimizer, step - first_update_ + 1, learning_rate);
   if (accumulates()) return accumulate(batches, key("train", step), feeds, metrics);
   HW_ASSIGN_OR_RETURN(Program* const program, training_program(batches[0]));
   HW_RETURN_IF_ERROR(feed_scalars(*program, feeds));
+  if (gives_totals()) HW_RETURN_IF_ERROR(feed_scalars(*program, task_.totals(batches)));
   HW_ASSIGN_OR_RETURN(StepResult result,
                       run_batch(*program, batches[0], key("train", step), metrics));
   HW_ASSIGN_OR_RETURN(result.grad_norm, fetch_scalar(*program, "grad_norm"));
@@ -241,14 +276,17 @@ auto TaskTrainer<Task>::step(std::span<const Batch> batches, int64_t step, doubl
 
 template <TrainTask Task>
 Result<> TaskTrainer<Task>::evaluate(const Batch& batch, Metrics& metrics) {
-  HW_RETURN_IF_ERROR(task_.check(batch));
-  HW_ASSIGN_OR_RETURN(
-      Program* const program,
-      program_for(eval_, batch, [&](const auto& shape, Graph& graph) -> Result<> {
-        const bool averaged = options_.optimizer.ema_decay > 0;
-        HW_RETURN_IF_ERROR(build_eval_graph(task_.evaluation(shape), graph, averaged));
-        return {};
-      }));
+  HW_RETURN_IF_ERROR(check_batches(std::span(&batch, 1)));
+  HW_ASSIGN_OR_RETURN(Program* const program,
+                      program_for(eval_, batch, [&](const auto& shape, Graph& graph) -> Result<> {
+                        const bool averaged = options_.optimizer.ema_decay > 0;
+                        const StepParts parts =
+                            for_replicas(task_.evaluation(shape, gives_totals()));
+                        HW_RETURN_IF_ERROR(build_eval_graph(parts, graph, averaged));
+                        return {};
+                      }));
+  if (gives_totals())
+    HW_RETURN_IF_ERROR(feed_scalars(*program, task_.totals(std::span(&batch, 1))));
   HW_RETURN_IF_ERROR(task_.feed(*program, batch));
   HW_RETURN_IF_ERROR(program->feed("key", key_tensor(key("evaluate", batch.step))));
   HW_RETURN_IF_ERROR(program->run());

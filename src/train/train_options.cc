@@ -180,6 +180,10 @@ void TrainOptions::describe_optimizer(Fields& f) {
   f("momentum", momentum, "of sgd; auto: 0.9").range(0, 1);
   f("max_grad_norm", max_grad_norm, "gradients are scaled down to this global norm; 0: not")
       .non_negative();
+  f("gradient_sync", gradient_sync,
+    "of several replicas: as on one device, or as google's code does on a TPU, which clips each "
+    "replica's gradient by its own norm and adds them")
+      .one_of({kGradientSyncNames.begin(), kGradientSyncNames.end()});
   f("ema_decay", ema_decay,
     "of a moving average of the weights, which is then what is evaluated and exported; 0: none")
       .range(0, 1);

@@ -43,6 +43,7 @@ struct TrainOptions {
   std::optional<int64_t> num_train_epochs, max_steps;
   // Optimizer.
   std::string optimizer = "adamw-hf", lr_scheduler_type = "linear";
+  std::string gradient_sync = "mean-then-global-clip";
   std::optional<double> learning_rate, weight_decay;  // none: the optimizer's own
   std::optional<double> adam_beta1, adam_beta2, adam_epsilon, momentum, warmup_ratio;
   double max_grad_norm = 1, lr_decay_power = 1, lr_end_ratio = 0;

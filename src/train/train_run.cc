@@ -54,9 +54,11 @@ class TrainRun {
                      .label_smoothing = options_.label_smoothing,
                      .frozen = options_.freeze};
     trainer.optimizer = options_.optimizer_options();
+    trainer.gradient_sync = gradient_sync_of(options_.gradient_sync);
     trainer.accumulation_steps = options_.gradient_accumulation_steps;
     trainer.seed = static_cast<uint64_t>(options_.seed);
     HW_ASSIGN_OR_RETURN(auto executor, options_.device.open());
+    HW_RETURN_IF_ERROR(per_replica_batch(options_.batch_size, executor->num_replicas()));
     HW_ASSIGN_OR_RETURN(trainer_, ModelTrainer::create(trainer, std::move(executor)));
     const ModelStepOptions& model = trainer.model;
     metrics_ = epoch_metrics_ = ModelMetrics(model.objective);

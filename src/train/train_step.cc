@@ -25,18 +25,23 @@ ElectraInputs add_inputs(const ElectraGraphOptions& options, Graph& graph) {
   return inputs;
 }
 
-std::vector<std::pair<std::string, Value>> outputs_of(const ElectraOutputs& out) {
-  std::vector<std::pair<std::string, Value>> outputs = {{"mlm_loss", out.mlm_loss},
-                                                        {"total_loss", out.total_loss},
-                                                        {"mlm_slot_loss", out.mlm_slot_loss},
-                                                        {"mlm_predictions", out.mlm_predictions},
-                                                        {"samples", out.samples},
-                                                        {"disc_loss", out.disc_loss},
-                                                        {"disc_logits", out.disc_logits},
-                                                        {"is_fake", out.is_fake},
-                                                        {"fake_ids", out.fake_ids}};
-  std::erase_if(outputs, [](const auto& output) { return !output.second.valid(); });
-  return outputs;
+ForwardPass forward_pass(const ElectraOutputs& out) {
+  ForwardPass pass{
+      .loss = out.total_loss,
+      .losses = {{"mlm_loss", out.mlm_loss},
+                 {"total_loss", out.total_loss},
+                 {"disc_loss", out.disc_loss}},
+      .outputs = {{"mlm_slot_loss", out.mlm_slot_loss},
+                  {"mlm_predictions", out.mlm_predictions},
+                  {"samples", out.samples},
+                  {"disc_logits", out.disc_logits},
+                  {"is_fake", out.is_fake},
+                  {"fake_ids", out.fake_ids}},
+  };
+  const auto is_missing = [](const auto& output) { return !output.second.valid(); };
+  std::erase_if(pass.losses, is_missing);
+  std::erase_if(pass.outputs, is_missing);
+  return pass;
 }
 
 ForwardPass add_forward(const ElectraGraphOptions& options, ParameterTree& tree, bool training) {
@@ -50,7 +55,7 @@ ForwardPass add_forward(const ElectraGraphOptions& options, ParameterTree& tree,
   const ElectraOutputs out =
       build_electra(tree, options.discriminator, options.generator, options.objective, inputs,
                     context, options.with_discriminator);
-  return {out.total_loss, outputs_of(out)};
+  return forward_pass(out);
 }
 
 }  // namespace

@@ -54,17 +54,19 @@ ElectraTask::Phase ElectraTask::phase(int64_t step) const {
 
 Result<> ElectraTask::check(const PretrainBatch&) const { return {}; }  // shapes: by feeding
 
-StepParts ElectraTask::train_step(Phase phase, const BatchShape&, bool given_totals) const {
+StepParts ElectraTask::train_step(Phase phase, const BatchShape& shape, bool given_totals) const {
   ElectraGraphOptions model = options_.model;
+  model.sizes.batch_size = shape.batch_size;
   model.with_discriminator = phase == Phase::kPair;
   model.freeze_tables = options_.freeze_tables;
   model.given_totals = given_totals;
   return electra_step(model);
 }
 
-StepParts ElectraTask::evaluation(const BatchShape&) const {
+StepParts ElectraTask::evaluation(const BatchShape& shape, bool given_totals) const {
   ElectraGraphOptions model = options_.model;
-  model.sizes.batch_size = options_.eval_batch_size;
+  model.sizes.batch_size = shape.batch_size;
+  model.given_totals = given_totals;
   return electra_step(model);
 }
 

@@ -13,11 +13,11 @@ namespace headwater {
 struct TrainerOptions {
   ElectraGraphOptions model;  // sizes are those of one training batch
   OptimizerOptions optimizer;
-  int64_t eval_batch_size = 1;
   int64_t accumulation_steps = 1;      // batches per optimizer step
   int64_t generator_warmup_steps = 0;  // first steps without the discriminator
   bool freeze_tables = false;          // the embedding tables are not trained
-  uint64_t seed = 0;                   // of first weights, dropout and samples
+  GradientSync gradient_sync = GradientSync::kMeanThenGlobalClip;  // of several replicas
+  uint64_t seed = 0;  // of first weights, dropout and samples
 };
 
 struct StepResult {
@@ -39,7 +39,8 @@ class ElectraTask {
   using StepResult = headwater::StepResult;
   enum class Phase { kGeneratorAlone, kPair };
   static constexpr Phase kEvaluatedPhase = Phase::kPair;
-  struct BatchShape {  // all batches have the sizes of the options
+  struct BatchShape {  // the rest is as the options say
+    int64_t batch_size = 0;
     friend bool operator==(const BatchShape&, const BatchShape&) = default;
   };
 
@@ -48,10 +49,10 @@ class ElectraTask {
   Result<ParameterTypes> parameters() const;
   Phase phase(int64_t step) const;
   size_t max_programs() const { return 1; }
-  BatchShape shape(const PretrainBatch&) const { return {}; }
+  BatchShape shape(const PretrainBatch& batch) const { return {batch.batch_size}; }
   Result<> check(const PretrainBatch& batch) const;
   StepParts train_step(Phase phase, const BatchShape& shape, bool given_totals) const;
-  StepParts evaluation(const BatchShape& shape) const;
+  StepParts evaluation(const BatchShape& shape, bool given_totals) const;
   Result<> feed(Program& program, const PretrainBatch& batch) const;
   Scalars totals(std::span<const PretrainBatch> batches) const;
   Result<StepResult> collect(const Program& program, Phase phase, const PretrainBatch& batch,

@@ -158,11 +158,13 @@ TEST_P(PjrtExecutor, DealsRowsToReplicas) {
     for (int64_t i = 0; i < 2 * replicas; ++i) rows.push_back(static_cast<float>(i + 10));
     ok_or_throw(program->feed("x", Tensor::f32({2 * replicas}, rows)));
     ok_or_throw(program->run());
-    EXPECT_EQ(floats(program->fetch("sum")), (Floats{11, 12}));  // of the first replica
-    EXPECT_EQ(floats(store->get("w")), (Floats{11, 12}));
-    ok_or_throw(program->feed("x", pair(1, 1)));  // to all
+    for (float& row : rows) ++row;
+    EXPECT_EQ(floats(program->fetch("sum")), rows);
+    EXPECT_EQ(floats(store->get("w")), (Floats{11, 12}));  // of the first replica
+    ok_or_throw(program->feed("x", pair(1, 1)));           // to all
     ok_or_throw(program->run());
-    EXPECT_EQ(floats(program->fetch("sum")), (Floats{12, 13}));
+    for (float& row : rows) ++row;
+    EXPECT_EQ(floats(program->fetch("sum")), rows);
     const auto wrong = program->feed("x", Tensor::f32({3}, Floats{1, 2, 3}));
     EXPECT_NE(message(wrong).find(fmt::format("f32[{}]", 2 * replicas)), std::string::npos)
         << message(wrong);
@@ -202,7 +204,8 @@ TEST(Devices, ThatAreNotThereAreErrors) {
   EXPECT_EQ(Executor::open("gpu").error().code, Code::kInvalidArgument);
   EXPECT_FALSE(Executor::open("cpu", {.num_replicas = 2}));
   EXPECT_FALSE(Executor::open("cpu", {.mixed_bf16 = true}));
-  EXPECT_FALSE(Executor::open("cpu", {.num_replicas = 0}));
+  EXPECT_FALSE(Executor::open("cpu", {.num_replicas = -1}));
+  EXPECT_EQ(value_or_throw(Executor::open("cpu", {.num_replicas = 0}))->num_replicas(), 1);
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "executors/pjrt/client.h"
 #include "executors/pjrt/device_report.h"
+#include "executors/pjrt/launch.h"
 #include "executors/pjrt/plugin_search.h"
 #include "executors/pjrt/program_cache.h"
 #include "executors/pjrt/stablehlo_writer.h"
@@ -141,10 +143,10 @@ class PjrtProgram : public Program {
   Result<Tensor> fetch(std::string_view name) const override {
     for (const Output& output : outputs_) {
       if (output.name != name) continue;
-      if (!output.buffer.valid()) {
+      if (output.replicas.empty()) {
         return fail(Code::kFailedPrecondition, "fetch of {} before a run", name);
       }
-      auto tensor = output.buffer.to_host(output.type);
+      auto tensor = gather(output);
       if (!tensor) return in_context(std::move(tensor).error(), std::string(name));
       return tensor;
     }
@@ -164,8 +166,8 @@ class PjrtProgram : public Program {
   };
   struct Output {
     std::string name;
-    Type type;
-    DeviceBuffer buffer;  // of replica 0
+    Type type;  // of one replica
+    Replicas replicas;
   };
 
   PjrtProgram(const Client& client, size_t num_replicas, LoadedExecutable executable)
@@ -217,6 +219,21 @@ class PjrtProgram : public Program {
     return {};
   }
 
+  // The first replica's scalar, or the rows of all.
+  Result<Tensor> gather(const Output& output) const {
+    if (num_replicas_ == 1 || output.type.shape.empty())
+      return output.replicas[0].to_host(output.type);
+    Type all = output.type;
+    all.shape[0] *= static_cast<int64_t>(num_replicas_);
+    Tensor tensor(all.dtype, all.shape);
+    uint8_t* to = tensor.data();
+    for (const DeviceBuffer& replica : output.replicas) {
+      HW_ASSIGN_OR_RETURN(const Tensor rows, replica.to_host(output.type));
+      to = std::copy_n(rows.data(), rows.byte_size(), to);
+    }
+    return tensor;
+  }
+
   // What was never set or fed is zero.
   Result<> fill_unset() {
     for (const Argument& argument : arguments_) {
@@ -232,7 +249,9 @@ class PjrtProgram : public Program {
       for (size_t k = 0; k < updated_.size(); ++k) (*updated_[k])[i] = std::move(replicas[i][k]);
     }
     for (size_t k = 0; k < outputs_.size(); ++k) {
-      outputs_[k].buffer = std::move(replicas[0][updated_.size() + k]);
+      outputs_[k].replicas.clear();
+      for (Replicas& outputs : replicas)
+        outputs_[k].replicas.push_back(std::move(outputs[updated_.size() + k]));
     }
   }
 
@@ -293,6 +312,15 @@ class PjrtExecutor : public Executor {
   pjrt::ProgramCache cache_{local_files(), pjrt::default_cache_folder()};
 };
 
+// Each of several processes would train a model of its own, and all of them write to one folder.
+Result<> check_one_process() {
+  HW_ASSIGN_OR_RETURN(const pjrt::Launch launch, pjrt::find_launch(pjrt::process_environment()));
+  if (launch.processes == 1) return {};
+  return fail_hint(Code::kUnimplemented, "take a TPU of one host: v2-8, v3-8, v4-8, v5e-8",
+                   "this is process {} of {} ({}): one process drives all replicas", launch.process,
+                   launch.processes, launch.launcher);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Executor>> make_pjrt_executor(std::string_view device,
@@ -306,11 +334,17 @@ Result<std::unique_ptr<Executor>> make_pjrt_executor(std::string_view device,
     }
     return in_context(std::move(error), fmt::format("device {}", device));
   };
+  if (found.platform == "tpu") HW_RETURN_IF_ERROR(check_one_process());
   auto plugin = pjrt::Plugin::open(found.path);
   if (!plugin) return failed(std::move(plugin).error());
-  auto client = Client::create(**plugin, options.num_replicas);
+  auto client = Client::create(**plugin, std::max<int64_t>(1, options.num_replicas));
   if (!client) return failed(std::move(client).error());
-  return std::make_unique<PjrtExecutor>(*std::move(client), options);
+  ExecutorOptions resolved = options;
+  if (resolved.num_replicas == 0) {
+    const bool is_cpu = client->platform() == "cpu";
+    resolved.num_replicas = is_cpu ? 1 : static_cast<int64_t>(client->devices().size());
+  }
+  return std::make_unique<PjrtExecutor>(*std::move(client), resolved);
 }
 
 }  // namespace headwater
