@@ -42,6 +42,7 @@ ElectraGraphOptions options_of(const Arguments& a) {
   o.sizes.batch_size = a.batch;
   o.sizes.seq_length = a.length;
   o.sizes.max_predictions = static_cast<int64_t>(0.155 * static_cast<double>(a.length));
+  o.given_totals = true;
   return o;
 }
 
@@ -55,7 +56,9 @@ Result<> compile(const Arguments& a) {
                       pjrt::Plugin::open(a.plugin, pjrt::PluginUse::kAheadOfTime));
   HW_ASSIGN_OR_RETURN(const pjrt::Topology topology, pjrt::Topology::create(*plugin, type));
   Graph graph;
-  HW_RETURN_IF_ERROR(build_train_graph(electra_step(options_of(a)), {}, graph));
+  StepParts parts = electra_step(options_of(a));
+  parts.replicas = topology.num_devices();
+  HW_RETURN_IF_ERROR(build_train_graph(parts, {}, graph));
   const std::string text =
       stablehlo_text(graph, {.num_replicas = topology.num_devices(), .mixed_bf16 = !a.float32});
   const auto start = std::chrono::steady_clock::now();
