@@ -8,6 +8,7 @@
 #include "headwater/error.h"
 #include "headwater/executor.h"
 #include "headwater/file.h"
+#include "headwater/finetune.h"
 #include "headwater/generate.h"
 #include "headwater/graph.h"
 #include "headwater/model.h"

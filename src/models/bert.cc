@@ -133,4 +133,26 @@ ModelOutputs build_bert_classifier(ParameterTree& tree, const BertConfig& config
   return out;
 }
 
+ModelOutputs build_bert_token_classifier(ParameterTree& tree, const BertConfig& config,
+                                         const ClassifierConfig& classifier,
+                                         const ModelInputs& inputs, const ForwardContext& context) {
+  const Scope root(tree);
+  const Body body = build_body(root / "bert", config, inputs.tokens, context);
+  const auto [logits, task] = classify_tokens(root / "classifier", body.hidden,
+                                              classifier_labels(inputs, body.attention_mask),
+                                              classifier, encoder_config(config).weights, context);
+  return {.hidden = body.hidden, .logits = logits, .task = task, .loss = task.loss};
+}
+
+ModelOutputs build_bert_question_answering(ParameterTree& tree, const BertConfig& config,
+                                           const ModelInputs& inputs,
+                                           const ForwardContext& context) {
+  const Scope root(tree);
+  const Body body = build_body(root / "bert", config, inputs.tokens, context);
+  const auto [logits, task] =
+      find_span(root / "qa_outputs", body.hidden, classifier_labels(inputs, body.attention_mask),
+                encoder_config(config).weights, context);
+  return {.hidden = body.hidden, .logits = logits, .task = task, .loss = task.loss};
+}
+
 }  // namespace headwater

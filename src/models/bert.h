@@ -27,5 +27,13 @@ ModelOutputs build_bert_pretraining(ParameterTree& tree, const BertConfig& confi
 ModelOutputs build_bert_classifier(ParameterTree& tree, const BertConfig& config,
                                    const ClassifierConfig& classifier, const ModelInputs& inputs,
                                    const ForwardContext& context);
+// BertForTokenClassification: no pooler.
+ModelOutputs build_bert_token_classifier(ParameterTree& tree, const BertConfig& config,
+                                         const ClassifierConfig& classifier,
+                                         const ModelInputs& inputs, const ForwardContext& context);
+// BertForQuestionAnswering: no pooler.
+ModelOutputs build_bert_question_answering(ParameterTree& tree, const BertConfig& config,
+                                           const ModelInputs& inputs,
+                                           const ForwardContext& context);
 
 }  // namespace headwater

@@ -178,10 +178,10 @@ Result<DetectedNetwork> read_network(Architecture architecture, std::string scop
       config["n_inner"].get<int64_t>() / 4 == config["n_embd"].get<int64_t>())
     config["n_inner"] = nullptr;  // as the family's configurations have it
   HW_ASSIGN_OR_RETURN(network.model, Model::from_hf_json(config, where));
-  if (!is_classifier(architecture)) return network;
-  const char* const head = architecture == Architecture::kBertForSequenceClassification
-                               ? "classifier.weight"
-                               : "classifier.out_proj.weight";
+  if (!has_labels(architecture)) return network;
+  const char* const head = architecture == Architecture::kElectraForSequenceClassification
+                               ? "classifier.out_proj.weight"
+                               : "classifier.weight";
   HW_ASSIGN_OR_RETURN(SizeEvidence labels, measure(found, "num_labels", head, 0, where));
   if (labels.value < 1)
     return fail(Code::kInvalidArgument, "{}: {} has no labels", where, labels.tensor);
@@ -194,8 +194,16 @@ Architecture bert_architecture(const NetworkTensors& found) {
   if (found.contains("cls.seq_relationship.weight")) return Architecture::kBertForPreTraining;
   if (found.contains("cls.predictions.transform.dense.weight"))
     return Architecture::kBertForMaskedLM;
-  if (found.contains("classifier.weight")) return Architecture::kBertForSequenceClassification;
-  return Architecture::kBertModel;
+  if (found.contains("qa_outputs.weight")) return Architecture::kBertForQuestionAnswering;
+  if (!found.contains("classifier.weight")) return Architecture::kBertModel;
+  return found.contains("bert.pooler.dense.weight") ? Architecture::kBertForSequenceClassification
+                                                    : Architecture::kBertForTokenClassification;
+}
+
+Architecture electra_classifier(const NetworkTensors& found) {
+  if (found.contains("qa_outputs.weight")) return Architecture::kElectraForQuestionAnswering;
+  return found.contains("classifier.weight") ? Architecture::kElectraForTokenClassification
+                                             : Architecture::kElectraForSequenceClassification;
 }
 
 NetworkTensors parameters_of(const DetectedCheckpoint& checkpoint) {
@@ -237,9 +245,7 @@ Result<> read_networks(DetectedCheckpoint& checkpoint, std::string_view where) {
       architecture = Architecture::kElectraForPreTraining;
       break;
     case NameFamily::kElectraGenerator: architecture = Architecture::kElectraForMaskedLM; break;
-    case NameFamily::kElectraClassifier:
-      architecture = Architecture::kElectraForSequenceClassification;
-      break;
+    case NameFamily::kElectraClassifier: architecture = electra_classifier(found); break;
     case NameFamily::kBert: architecture = bert_architecture(found); break;
     case NameFamily::kGpt2:
     case NameFamily::kElectraPair: break;

@@ -7,6 +7,11 @@ Initializer normal(const ElectraConfig& config) {
   return Initializer::truncated_normal(config.initializer_range);
 }
 
+// Of fresh heads of downstream tasks.
+Initializer head_weights(const ElectraConfig& config) {
+  return Initializer::normal(config.initializer_range);
+}
+
 struct Body {
   Value word_table, attention_mask, hidden;
 };
@@ -107,12 +112,35 @@ ModelOutputs build_electra_classifier(ParameterTree& tree, const ElectraConfig& 
   const auto dropped = [&](Value x, std::string_view site) {
     return dropout(x, context.key, context.rate(classifier.dropout), head.site(site));
   };
-  const LinearParameters dense =
-      linear_parameters(head / "dense", config.hidden_size, config.hidden_size, normal(config));
+  const LinearParameters dense = linear_parameters(head / "dense", config.hidden_size,
+                                                   config.hidden_size, head_weights(config));
   const Value first = dropped(first_tokens(body.hidden, context), "first_dropout");
+  const auto [logits, task] = classify(
+      head / "out_proj", linear_gelu(first, dense.weight, dense.bias),
+      classifier_labels(inputs, body.attention_mask), classifier, head_weights(config), context);
+  return {.hidden = body.hidden, .logits = logits, .task = task, .loss = task.loss};
+}
+
+ModelOutputs build_electra_token_classifier(ParameterTree& tree, const ElectraConfig& config,
+                                            const ClassifierConfig& classifier,
+                                            const ModelInputs& inputs,
+                                            const ForwardContext& context) {
+  const Scope root(tree);
+  const Body body = build_body(root, config, inputs.tokens, context);
+  const auto [logits, task] = classify_tokens(root / "classifier", body.hidden,
+                                              classifier_labels(inputs, body.attention_mask),
+                                              classifier, head_weights(config), context);
+  return {.hidden = body.hidden, .logits = logits, .task = task, .loss = task.loss};
+}
+
+ModelOutputs build_electra_question_answering(ParameterTree& tree, const ElectraConfig& config,
+                                              const ModelInputs& inputs,
+                                              const ForwardContext& context) {
+  const Scope root(tree);
+  const Body body = build_body(root, config, inputs.tokens, context);
   const auto [logits, task] =
-      classify(head / "out_proj", linear_gelu(first, dense.weight, dense.bias),
-               classifier_labels(inputs, body.attention_mask), classifier, normal(config), context);
+      find_span(root / "qa_outputs", body.hidden, classifier_labels(inputs, body.attention_mask),
+                head_weights(config), context);
   return {.hidden = body.hidden, .logits = logits, .task = task, .loss = task.loss};
 }
 

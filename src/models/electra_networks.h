@@ -25,9 +25,18 @@ ModelOutputs build_electra_discriminator(ParameterTree& tree, const ElectraConfi
 // ElectraForMaskedLM, the generator.
 ModelOutputs build_electra_generator(ParameterTree& tree, const ElectraConfig& config,
                                      const ModelInputs& inputs, const ForwardContext& context);
-// ElectraForSequenceClassification.
+// ElectraForSequenceClassification. Fresh heads of this and the next two begin as transformers'.
 ModelOutputs build_electra_classifier(ParameterTree& tree, const ElectraConfig& config,
                                       const ClassifierConfig& classifier, const ModelInputs& inputs,
                                       const ForwardContext& context);
+// ElectraForTokenClassification.
+ModelOutputs build_electra_token_classifier(ParameterTree& tree, const ElectraConfig& config,
+                                            const ClassifierConfig& classifier,
+                                            const ModelInputs& inputs,
+                                            const ForwardContext& context);
+// ElectraForQuestionAnswering.
+ModelOutputs build_electra_question_answering(ParameterTree& tree, const ElectraConfig& config,
+                                              const ModelInputs& inputs,
+                                              const ForwardContext& context);
 
 }  // namespace headwater

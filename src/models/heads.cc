@@ -10,7 +10,8 @@ TaskOutputs elementwise_task(ClassifierConfig::Problem problem, Value logits,
   const Shape rows{logits.type().size()};
   const Value x = reshape(logits, rows), y = reshape(asked.labels, rows);
   const Value has_token = reduce_max(convert(asked.attention_mask, DType::kF32), {1});  // [B]
-  const Value weight = reshape(broadcast(has_token, logits.shape(), {0}), rows);
+  Value weight = reshape(broadcast(has_token, logits.shape(), {0}), rows);
+  if (asked.label_weights.valid()) weight = mul(weight, reshape(asked.label_weights, rows));
   if (problem == ClassifierConfig::Problem::kMultiLabel)
     return predict_binary(x, y, weight, asked.label_total);
   const Value difference = sub(x, y);
@@ -35,6 +36,15 @@ Value smoothed(Value row_loss, Value h, Value weight, Value bias, Value targets,
   const Value more = sub(target_logit, mean_logit);
   return add(row_loss, mul(more, constant_like(more, smoothing)));
 }
+
+// What each label of single-label classes counts: nothing under 0.
+Value counted(const ClassifierLabels& asked) {
+  const Value labelled = is_labelled(asked.labels);
+  return asked.label_weights.valid() ? mul(labelled, asked.label_weights) : labelled;
+}
+
+// Taken from the scores of padding: no probability is left of them.
+constexpr double kFarAway = 1e4;
 
 // The rows of a batch that are asked about, and what is asked.
 struct Asked {
@@ -120,11 +130,53 @@ ClassifierOutputs classify(const Scope& scope, Value rows, const ClassifierLabel
   out.logits = linear(x, p.weight, p.bias);
   const Value labels = asked.labels;
   if (!labels.valid()) return out;
-  out.task = config.problem == ClassifierConfig::Problem::kSingleLabel
-                 ? predict_classes(
-                       x, p.weight, p.bias,
-                       {labels, is_labelled(labels), asked.label_total, asked.smoothing}, context)
-                 : elementwise_task(config.problem, out.logits, asked);
+  out.task =
+      config.problem == ClassifierConfig::Problem::kSingleLabel
+          ? predict_classes(x, p.weight, p.bias,
+                            {labels, counted(asked), asked.label_total, asked.smoothing}, context)
+          : elementwise_task(config.problem, out.logits, asked);
+  return out;
+}
+
+ClassifierOutputs classify_tokens(const Scope& scope, Value rows, const ClassifierLabels& asked,
+                                  const ClassifierConfig& config, Initializer init,
+                                  const ForwardContext& context) {
+  ClassifierLabels flat = asked;
+  const auto flatten = [](Value x) { return x.valid() ? reshape(x, {x.type().size()}) : x; };
+  flat.labels = flatten(asked.labels);
+  flat.label_weights = flatten(asked.label_weights);
+  ClassifierOutputs out = classify(scope, rows, flat, config, init, context);
+  out.logits = reshape(out.logits, {context.batch_size, context.seq_length, config.num_labels});
+  return out;
+}
+
+ClassifierOutputs find_span(const Scope& scope, Value rows, const ClassifierLabels& asked,
+                            Initializer init, const ForwardContext& context) {
+  const int64_t b = context.batch_size, t = context.seq_length;
+  const LinearParameters p = linear_parameters(scope, rows.dim(1), 2, init);
+  ClassifierOutputs out;
+  out.logits = reshape(linear(rows, p.weight, p.bias), {b, t, 2});
+  if (!asked.labels.valid()) return out;
+  const Value real = convert(asked.attention_mask, DType::kF32);
+  const Value away = mul(sub(real, constant_like(real, 1)), constant_like(real, kFarAway));
+  const Value per_end = add(transpose(out.logits, {0, 2, 1}), broadcast(away, {b, 2, t}, {0, 2}));
+  const Value scores = reshape(per_end, {2 * b, t});
+  const Value highest = reshape(reduce_max(stop_gradient(scores), {1}), {2 * b, 1});
+  const Value shifted = sub(scores, highest);
+  const Value labels = reshape(asked.labels, {2 * b});
+  const Value places = iota(labels.graph(), DType::kI32, {2 * b, t}, 1);
+  const Value is_label =
+      convert(compare(places, broadcast(labels, {2 * b, t}, {0}), Direction::kEqual), DType::kF32);
+  const Value own = reduce_sum(mul(shifted, is_label), {1});
+  const Value weight = is_labelled(labels);
+  TaskOutputs& task = out.task;
+  task.row_loss = sub(log(reduce_sum(exp(shifted), {1})), own);
+  task.row_weight = weight;
+  task.row_correct =
+      convert(compare(own, constant_like(own, 0), Direction::kGreaterEqual), DType::kF32);
+  task.predictions = argmax(scores, 1);
+  task.loss = mean_where(task.row_loss, weight, asked.label_total);
+  task.accuracy = mean_where(task.row_correct, weight, asked.label_total);
   return out;
 }
 

@@ -69,6 +69,7 @@ struct ClassifierLabels {
   Value labels, label_total;  // may be invalid
   Value attention_mask;       // i32 [B, T]
   double smoothing = 0;       // of a single label
+  Value label_weights;        // f32 of the labels' shape, may be invalid: what a label counts
 };
 // Dropout, then a linear layer at `scope`, on rows [B, H]: logits [B, L]. With valid labels also
 // the task; a regression has no accuracy and no predictions.
@@ -79,5 +80,15 @@ struct ClassifierOutputs {
 ClassifierOutputs classify(const Scope& scope, Value rows, const ClassifierLabels& asked,
                            const ClassifierConfig& config, Initializer init,
                            const ForwardContext& context);
+// The same for every token: rows [B T, H], labels i32 [B, T] -> logits [B, T, L]. A token counts
+// whose label is not negative.
+ClassifierOutputs classify_tokens(const Scope& scope, Value rows, const ClassifierLabels& asked,
+                                  const ClassifierConfig& config, Initializer init,
+                                  const ForwardContext& context);
+// Where an answer begins and where it ends: a linear layer on rows [B T, H], labels i32 [B, 2], the
+// tokens -> logits [B, T, 2]. The loss is a mean of both cross-entropies over the tokens of a row,
+// padding apart.
+ClassifierOutputs find_span(const Scope& scope, Value rows, const ClassifierLabels& asked,
+                            Initializer init, const ForwardContext& context);
 
 }  // namespace headwater

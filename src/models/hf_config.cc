@@ -52,6 +52,21 @@ Result<int64_t> read_num_labels(const Json& object, std::string_view where) {
   return count;
 }
 
+// id2label's names from "0" on; none where it is something else, or says no more than LABEL_0, ..
+std::vector<std::string> read_labels(const Json& object, int64_t num_labels) {
+  const auto names = object.find("id2label");
+  std::vector<std::string> labels;
+  bool is_default = true;
+  if (names == object.end() || !names->is_object()) return labels;
+  for (int64_t i = 0; i < num_labels; ++i) {
+    const auto name = names->find(fmt::format("{}", i));
+    if (name == names->end() || !name->is_string()) return {};
+    labels.push_back(name->get<std::string>());
+    is_default = is_default && labels.back() == fmt::format("LABEL_{}", i);
+  }
+  return is_default ? std::vector<std::string>() : labels;
+}
+
 Result<ClassifierConfig::Problem> read_problem(const Json& object, int64_t num_labels,
                                                std::string_view where) {
   const auto found = object.find("problem_type");
@@ -120,6 +135,7 @@ Result<ClassifierConfig> ClassifierConfig::from_hf_json(const Json& object,
   if (!object.is_object()) return fail(Code::kInvalidArgument, "{} is not a JSON object", where);
   ClassifierConfig config;
   HW_ASSIGN_OR_RETURN(config.num_labels, read_num_labels(object, where));
+  config.labels = read_labels(object, config.num_labels);
   HW_ASSIGN_OR_RETURN(config.problem, read_problem(object, config.num_labels, where));
   for (const char* key : {"hidden_dropout_prob", "classifier_dropout"}) {
     const auto found = object.find(key);
@@ -136,13 +152,14 @@ void ClassifierConfig::write_to(Json& object) const {
   for (const auto& [problem_of_name, name] : kProblems) {
     if (problem_of_name == problem) object["problem_type"] = std::string(name);
   }
-  const auto labels = object.find("id2label");
-  if (labels != object.end() && labels->is_object() &&
-      static_cast<int64_t>(labels->size()) == num_labels)
+  const auto names = object.find("id2label");
+  if (labels.empty() && names != object.end() && names->is_object() &&
+      static_cast<int64_t>(names->size()) == num_labels)
     return;
   Json id2label = Json::object(), label2id = Json::object();
   for (int64_t i = 0; i < num_labels; ++i) {
-    const std::string label = fmt::format("LABEL_{}", i);
+    const std::string label =
+        labels.empty() ? fmt::format("LABEL_{}", i) : labels[static_cast<size_t>(i)];
     id2label[fmt::format("{}", i)] = label;
     label2id[label] = i;
   }

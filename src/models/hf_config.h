@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/described.h"
 #include "base/error.h"
@@ -33,10 +34,12 @@ struct ClassifierConfig {
   enum class Problem { kSingleLabel, kMultiLabel, kRegression };
   int64_t num_labels = 2;  // the size of id2label
   Problem problem = Problem::kSingleLabel;
-  double dropout = 0.1;  // classifier_dropout, or hidden_dropout_prob where that is null
+  double dropout = 0.1;             // classifier_dropout, or hidden_dropout_prob where that is null
+  std::vector<std::string> labels;  // names of id2label, in order; empty: it has none
 
   static Result<ClassifierConfig> from_hf_json(const Json& object, std::string_view where);
-  // problem_type, and id2label and label2id where the object has none of that size.
+  // problem_type, id2label and label2id; without names those of the object stay, if their number
+  // is right.
   void write_to(Json& object) const;
 
   friend bool operator==(const ClassifierConfig&, const ClassifierConfig&) = default;

@@ -11,10 +11,12 @@
 namespace headwater {
 namespace {
 
+enum class Head { kOther, kSequence, kTokens };
+
 struct Row {
   Architecture architecture;
   std::string_view name, model_type;
-  bool is_classifier;
+  Head head;
   ModelOutputs (*build)(ParameterTree&, const Model&, const ModelInputs&, const ForwardContext&);
 };
 
@@ -33,21 +35,29 @@ ModelOutputs build_classifier_as(ParameterTree& tree, const Model& model, const 
 // In the order of the enumeration; the first of a family is what a config.json without
 // "architectures" means.
 constexpr std::array kRows = {
-    Row{Architecture::kElectraForPreTraining, "ElectraForPreTraining", "electra", false,
+    Row{Architecture::kElectraForPreTraining, "ElectraForPreTraining", "electra", Head::kOther,
         build_as<ElectraConfig, build_electra_discriminator>},
-    Row{Architecture::kElectraForMaskedLM, "ElectraForMaskedLM", "electra", false,
+    Row{Architecture::kElectraForMaskedLM, "ElectraForMaskedLM", "electra", Head::kOther,
         build_as<ElectraConfig, build_electra_generator>},
     Row{Architecture::kElectraForSequenceClassification, "ElectraForSequenceClassification",
-        "electra", true, build_classifier_as<ElectraConfig, build_electra_classifier>},
-    Row{Architecture::kBertModel, "BertModel", "bert", false,
+        "electra", Head::kSequence, build_classifier_as<ElectraConfig, build_electra_classifier>},
+    Row{Architecture::kElectraForTokenClassification, "ElectraForTokenClassification", "electra",
+        Head::kTokens, build_classifier_as<ElectraConfig, build_electra_token_classifier>},
+    Row{Architecture::kElectraForQuestionAnswering, "ElectraForQuestionAnswering", "electra",
+        Head::kOther, build_as<ElectraConfig, build_electra_question_answering>},
+    Row{Architecture::kBertModel, "BertModel", "bert", Head::kOther,
         build_as<BertConfig, build_bert_model>},
-    Row{Architecture::kBertForMaskedLM, "BertForMaskedLM", "bert", false,
+    Row{Architecture::kBertForMaskedLM, "BertForMaskedLM", "bert", Head::kOther,
         build_as<BertConfig, build_bert_masked_lm>},
-    Row{Architecture::kBertForPreTraining, "BertForPreTraining", "bert", false,
+    Row{Architecture::kBertForPreTraining, "BertForPreTraining", "bert", Head::kOther,
         build_as<BertConfig, build_bert_pretraining>},
-    Row{Architecture::kBertForSequenceClassification, "BertForSequenceClassification", "bert", true,
-        build_classifier_as<BertConfig, build_bert_classifier>},
-    Row{Architecture::kGpt2LMHeadModel, "GPT2LMHeadModel", "gpt2", false,
+    Row{Architecture::kBertForSequenceClassification, "BertForSequenceClassification", "bert",
+        Head::kSequence, build_classifier_as<BertConfig, build_bert_classifier>},
+    Row{Architecture::kBertForTokenClassification, "BertForTokenClassification", "bert",
+        Head::kTokens, build_classifier_as<BertConfig, build_bert_token_classifier>},
+    Row{Architecture::kBertForQuestionAnswering, "BertForQuestionAnswering", "bert", Head::kOther,
+        build_as<BertConfig, build_bert_question_answering>},
+    Row{Architecture::kGpt2LMHeadModel, "GPT2LMHeadModel", "gpt2", Head::kOther,
         build_as<Gpt2Config, build_gpt2_lm>},
 };
 
@@ -93,7 +103,11 @@ std::string_view architecture_name(Architecture architecture) { return row_of(ar
 
 std::string_view model_type(Architecture architecture) { return row_of(architecture).model_type; }
 
-bool is_classifier(Architecture architecture) { return row_of(architecture).is_classifier; }
+bool is_classifier(Architecture architecture) {
+  return row_of(architecture).head == Head::kSequence;
+}
+
+bool has_labels(Architecture architecture) { return row_of(architecture).head != Head::kOther; }
 
 std::optional<Architecture> find_architecture(std::string_view name) {
   const auto found = std::ranges::find(kRows, name, &Row::name);
@@ -111,16 +125,19 @@ Result<Model> Model::from_hf_json(const Json& object, std::string_view where) {
   } else {
     HW_ASSIGN_OR_RETURN(model.config, Gpt2Config::from_hf_json(object, where));
   }
-  if (is_classifier(model.architecture)) {
+  if (has_labels(model.architecture)) {
     HW_ASSIGN_OR_RETURN(model.classifier, ClassifierConfig::from_hf_json(object, where));
   }
+  if (!is_classifier(model.architecture))
+    model.classifier.problem = ClassifierConfig::Problem::kSingleLabel;
   return model;
 }
 
 Json Model::to_hf_json() const {
   const std::string_view name = architecture_name(architecture);
   Json object = std::visit([&](const auto& c) { return c.to_hf_json(name); }, config);
-  if (is_classifier(architecture)) classifier.write_to(object);
+  if (has_labels(architecture)) classifier.write_to(object);
+  if (!is_classifier(architecture)) object.erase("problem_type");
   return object;
 }
 

@@ -21,23 +21,28 @@ enum class Architecture {
   kElectraForPreTraining,
   kElectraForMaskedLM,
   kElectraForSequenceClassification,
+  kElectraForTokenClassification,
+  kElectraForQuestionAnswering,
   kBertModel,
   kBertForMaskedLM,
   kBertForPreTraining,
   kBertForSequenceClassification,
+  kBertForTokenClassification,
+  kBertForQuestionAnswering,
   kGpt2LMHeadModel,
 };
 std::string_view architecture_name(Architecture architecture);  // of transformers
 std::optional<Architecture> find_architecture(std::string_view name);
 std::string_view model_type(Architecture architecture);  // "electra", "bert", "gpt2"
-bool is_classifier(Architecture architecture);
+bool is_classifier(Architecture architecture);           // of sequences
+bool has_labels(Architecture architecture);  // of sequences or tokens: Model::classifier counts
 
 using ModelConfig = std::variant<ElectraConfig, BertConfig, Gpt2Config>;
 
 struct Model {
   Architecture architecture = Architecture::kBertForMaskedLM;
   ModelConfig config = BertConfig{};  // of the architecture's family
-  ClassifierConfig classifier;        // of classifiers
+  ClassifierConfig classifier;        // where has_labels()
 
   // "architectures" decides; where it is missing, model_type with the family's pre-training class.
   // `where` (a file) goes into errors.

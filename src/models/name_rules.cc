@@ -71,9 +71,11 @@ constexpr Module kGeneratorHead[] = {
 constexpr Module kElectraClassifierHead[] = {
     {"classifier/dense", "classifier.dense", Kind::kDense},
     {"classifier/out_proj", "classifier.out_proj", Kind::kDense},
+    {"classifier", "classifier", Kind::kDense},  // of tokens
+    {"qa_outputs", "qa_outputs", Kind::kDense},
 };
 constexpr Module kPooler[] = {{"pooler/dense", "pooler.dense", Kind::kDense}};
-// The last two are those of google's run_classifier.
+// The last four are those of google's run_classifier and run_squad.
 constexpr Module kBertHeads[] = {
     {"cls/predictions/transform/dense", "cls.predictions.transform.dense", Kind::kDense},
     {"cls/predictions/transform/LayerNorm", "cls.predictions.transform.LayerNorm", Kind::kNorm},
@@ -82,6 +84,8 @@ constexpr Module kBertHeads[] = {
     {"cls/seq_relationship/output_bias", "cls.seq_relationship.bias", Kind::kTensor},
     {"output_weights", "classifier.weight", Kind::kTensor},
     {"output_bias", "classifier.bias", Kind::kTensor},
+    {"cls/squad/output_weights", "qa_outputs.weight", Kind::kTensor},
+    {"cls/squad/output_bias", "qa_outputs.bias", Kind::kTensor},
 };
 constexpr Module kGpt2[] = {
     {"wte", "wte", Kind::kTable},

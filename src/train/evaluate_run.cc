@@ -33,8 +33,7 @@ std::string vocabulary_path(const EvaluateOptions& options, const std::string& c
 
 void EvaluateOptions::describe(Fields& f) {
   f("checkpoint", checkpoint, "directory of a run (its latest checkpoint) or of a checkpoint")
-      .value_name("DIR")
-      .required();
+      .value_name("DIR");
   f("records", records, "TFRecord shards; default: what the run held out of its own records")
       .value_name("GLOB");
   f("vocab_file", vocab_file, "default: vocab.txt in the run's directory").value_name("FILE");

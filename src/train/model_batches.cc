@@ -82,8 +82,7 @@ Result<> ModelBatchMaker::check() const {
   if (parts_.input_ids.empty()) return missing("input_ids");
   if (predicts_sentences(rules_.objective) && parts_.sentence_label.empty())
     return missing("next_sentence_label, or sentence_order_label");
-  const bool needs_labels =
-      rules_.objective == Objective::kRtd || rules_.objective == Objective::kClassification;
+  const bool needs_labels = rules_.objective == Objective::kRtd || asks_classes(rules_.objective);
   if (needs_labels && parts_.labels.empty()) return missing("labels");
   return {};
 }

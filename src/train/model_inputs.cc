@@ -21,12 +21,19 @@ std::optional<Architecture> with_head(Architecture architecture, Objective objec
     if (predicts_sentences(objective)) return Architecture::kBertForPreTraining;
     if (objective == Objective::kClassification)
       return Architecture::kBertForSequenceClassification;
+    if (objective == Objective::kTokenClassification)
+      return Architecture::kBertForTokenClassification;
+    if (objective == Objective::kQuestionAnswering) return Architecture::kBertForQuestionAnswering;
   }
   if (family == "electra") {
     if (objective == Objective::kMlm) return Architecture::kElectraForMaskedLM;
     if (objective == Objective::kRtd) return Architecture::kElectraForPreTraining;
     if (objective == Objective::kClassification)
       return Architecture::kElectraForSequenceClassification;
+    if (objective == Objective::kTokenClassification)
+      return Architecture::kElectraForTokenClassification;
+    if (objective == Objective::kQuestionAnswering)
+      return Architecture::kElectraForQuestionAnswering;
   }
   return std::nullopt;
 }

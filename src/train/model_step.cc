@@ -6,8 +6,14 @@
 namespace headwater {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames = {"clm",     "mlm", "mlm+nsp",
-                                                    "mlm+sop", "rtd", "classification"};
+constexpr std::array<std::string_view, 8> kNames = {"clm",
+                                                    "mlm",
+                                                    "mlm+nsp",
+                                                    "mlm+sop",
+                                                    "rtd",
+                                                    "classification",
+                                                    "token-classification",
+                                                    "question-answering"};
 
 bool has_objective(Architecture architecture, Objective objective) {
   switch (objective) {
@@ -19,6 +25,12 @@ bool has_objective(Architecture architecture, Objective objective) {
     case Objective::kMlmNsp:
     case Objective::kMlmSop: return architecture == Architecture::kBertForPreTraining;
     case Objective::kRtd: return architecture == Architecture::kElectraForPreTraining;
+    case Objective::kTokenClassification:
+      return architecture == Architecture::kElectraForTokenClassification ||
+             architecture == Architecture::kBertForTokenClassification;
+    case Objective::kQuestionAnswering:
+      return architecture == Architecture::kElectraForQuestionAnswering ||
+             architecture == Architecture::kBertForQuestionAnswering;
     case Objective::kClassification: break;
   }
   return is_classifier(architecture);
@@ -27,14 +39,19 @@ bool has_objective(Architecture architecture, Objective objective) {
 constexpr std::array kArchitectures = {Architecture::kElectraForPreTraining,
                                        Architecture::kElectraForMaskedLM,
                                        Architecture::kElectraForSequenceClassification,
+                                       Architecture::kElectraForTokenClassification,
+                                       Architecture::kElectraForQuestionAnswering,
                                        Architecture::kBertModel,
                                        Architecture::kBertForMaskedLM,
                                        Architecture::kBertForPreTraining,
                                        Architecture::kBertForSequenceClassification,
+                                       Architecture::kBertForTokenClassification,
+                                       Architecture::kBertForQuestionAnswering,
                                        Architecture::kGpt2LMHeadModel};
 
 Type label_type(const ModelStepOptions& options, const ModelBatchShape& shape) {
   const int64_t b = shape.batch_size;
+  if (options.objective == Objective::kQuestionAnswering) return {DType::kI32, {b, 2}};
   if (options.objective != Objective::kClassification)
     return {DType::kI32, {b, shape.label_positions > 0 ? shape.label_positions : shape.seq_length}};
   const ClassifierConfig& classifier = options.model.classifier;
@@ -56,6 +73,8 @@ ModelInputs add_inputs(const ModelStepOptions& options, const ModelBatchShape& s
   if (shape.label_positions > 0) in.label_positions = graph.input("label_positions", labels);
   if (predicts_sentences(options.objective))
     in.next_sentence_label = graph.input("next_sentence_label", {DType::kI32, {shape.batch_size}});
+  if (shape.label_weights)
+    in.label_weights = graph.input("label_weights", {DType::kF32, labels.shape});
   if (given_totals) {
     in.label_total = graph.input("label_total", scalar);
     if (predicts_sentences(options.objective))
@@ -87,8 +106,7 @@ ForwardPass add_forward(const ModelStepOptions& options, const ModelBatchShape& 
   ForwardPass pass{.loss = out.loss, .losses = {{"loss", out.loss}}, .outputs = {}};
   add_sums(out.task, "label", pass);
   add_sums(out.next_sentence, "sentence", pass);
-  if (options.objective == Objective::kClassification)
-    pass.outputs.emplace_back("logits", out.logits);
+  if (asks_classes(options.objective)) pass.outputs.emplace_back("logits", out.logits);
   return pass;
 }
 
@@ -105,8 +123,10 @@ std::optional<Objective> find_objective(std::string_view name) {
 }
 
 std::optional<Objective> default_objective(Architecture architecture) {
-  for (const Objective objective : {Objective::kMlmNsp, Objective::kClm, Objective::kMlm,
-                                    Objective::kRtd, Objective::kClassification}) {
+  for (const Objective objective :
+       {Objective::kMlmNsp, Objective::kClm, Objective::kMlm, Objective::kRtd,
+        Objective::kClassification, Objective::kTokenClassification,
+        Objective::kQuestionAnswering}) {
     if (has_objective(architecture, objective)) return objective;
   }
   return std::nullopt;
@@ -122,6 +142,11 @@ Result<> check_objective(const Model& model, Objective objective) {
   return fail_hint(Code::kInvalidArgument, fmt::format("models with it: {}", have),
                    "{} has no head for the objective {}", architecture_name(model.architecture),
                    objective_name(objective));
+}
+
+bool asks_classes(Objective objective) {
+  return objective == Objective::kClassification || objective == Objective::kTokenClassification ||
+         objective == Objective::kQuestionAnswering;
 }
 
 bool predicts_sentences(Objective objective) {

@@ -114,7 +114,7 @@ MetricValues ModelMetrics::values() const {
   MetricValues values;
   if (label_loss_.weight() > 0) {
     values.emplace_back("loss", label_loss_.value());
-    if (objective_ != Objective::kClassification && objective_ != Objective::kRtd)
+    if (!asks_classes(objective_) && objective_ != Objective::kRtd)
       values.emplace_back("perplexity", std::exp(label_loss_.value()));
   }
   if (label_accuracy_.weight() > 0) values.emplace_back("accuracy", label_accuracy_.value());
@@ -154,7 +154,8 @@ ModelBatchShape ModelTask::shape(const ModelBatch& batch) const {
           .token_type_ids = !batch.token_type_ids.empty(),
           .position_ids = !batch.position_ids.empty(),
           .document_ids = !batch.document_ids.empty(),
-          .labels = has_label_values() || !batch.labels.empty()};
+          .labels = has_label_values() || !batch.labels.empty(),
+          .label_weights = !batch.label_weights.empty()};
 }
 
 Result<> ModelTask::check_sizes(const ModelBatch& batch) const {
@@ -175,23 +176,29 @@ Result<> ModelTask::check_sizes(const ModelBatch& batch) const {
   const bool sentences = predicts_sentences(options_.model.objective);
   HW_RETURN_IF_ERROR(check_size(count_of(batch.next_sentence_labels), "next_sentence_labels",
                                 sentences ? b : 0, false));
-  if (!batch.document_ids.empty() &&
-      (sentences || options_.model.objective == Objective::kClassification)) {
+  const Objective objective = options_.model.objective;
+  if (!batch.document_ids.empty() && (sentences || objective == Objective::kClassification ||
+                                      objective == Objective::kQuestionAnswering)) {
     return fail(Code::kInvalidArgument, "{} predicts one thing per row: it may not hold documents",
-                objective_name(options_.model.objective));
+                objective_name(objective));
   }
   const bool positions = !batch.label_positions.empty();
   if (positions &&
-      (options_.model.objective == Objective::kClm || options_.model.objective == Objective::kRtd ||
-       options_.model.objective == Objective::kClassification)) {
+      (objective == Objective::kClm || objective == Objective::kRtd || asks_classes(objective))) {
     return fail(Code::kInvalidArgument, "label_positions are of masked language models");
   }
   if (count_of(batch.label_positions) % b != 0)
     return fail(Code::kInvalidArgument, "label_positions differ in number from row to row");
-  if (options_.model.objective != Objective::kClassification) {
+  const int64_t weights = asks_classes(objective) && objective != Objective::kQuestionAnswering
+                              ? count_of(batch.labels) + count_of(batch.label_values)
+                              : 0;
+  HW_RETURN_IF_ERROR(check_size(count_of(batch.label_weights), "label_weights", weights, true));
+  if (objective == Objective::kQuestionAnswering)
+    return check_size(count_of(batch.labels), "labels", 2 * b, false);
+  if (objective != Objective::kClassification) {
     return check_size(count_of(batch.labels), "labels",
                       positions ? count_of(batch.label_positions) : b * t,
-                      options_.model.objective == Objective::kClm);
+                      objective == Objective::kClm);
   }
   const int64_t classes = options_.model.model.classifier.num_labels;
   if (has_label_values())
@@ -203,11 +210,16 @@ Result<> ModelTask::check_labels(const ModelBatch& batch) const {
   const ModelStepOptions& model = options_.model;
   int64_t classes = model.model.vocab_size();
   if (model.objective == Objective::kRtd) classes = 2;
-  if (model.objective == Objective::kClassification) classes = model.model.classifier.num_labels;
+  if (asks_classes(model.objective)) classes = model.model.classifier.num_labels;
+  if (model.objective == Objective::kQuestionAnswering) classes = batch.seq_length;
   HW_RETURN_IF_ERROR(check_range(batch.labels, "labels", INT32_MIN, classes));
   HW_RETURN_IF_ERROR(check_range(batch.next_sentence_labels, "next_sentence_labels", INT32_MIN, 2));
   for (const float value : batch.label_values) {
     if (!std::isfinite(value)) return fail(Code::kOutOfRange, "label_values has {}", value);
+  }
+  for (const float weight : batch.label_weights) {
+    if (!std::isfinite(weight) || weight < 0)
+      return fail(Code::kOutOfRange, "label_weights has {}", weight);
   }
   return {};
 }
@@ -247,10 +259,13 @@ Result<> ModelTask::feed(Program& program, const ModelBatch& batch) const {
   HW_RETURN_IF_ERROR(feed_ints("position_ids", batch.position_ids, tokens));
   HW_RETURN_IF_ERROR(feed_ints("document_ids", batch.document_ids, tokens));
   HW_RETURN_IF_ERROR(feed_ints("next_sentence_label", batch.next_sentence_labels, {b}));
-  if (has_label_values()) {
-    const Shape values{b, options_.model.model.classifier.num_labels};
-    return program.feed("labels", Tensor::f32(values, batch.label_values));
+  const Shape values{b, options_.model.model.classifier.num_labels};
+  if (!batch.label_weights.empty()) {
+    const bool per_token = options_.model.objective == Objective::kTokenClassification;
+    const Shape weights = has_label_values() ? values : per_token ? tokens : Shape{b};
+    HW_RETURN_IF_ERROR(program.feed("label_weights", Tensor::f32(weights, batch.label_weights)));
   }
+  if (has_label_values()) return program.feed("labels", Tensor::f32(values, batch.label_values));
   if (options_.model.objective == Objective::kClassification)
     return feed_ints("labels", batch.labels, {b});
   HW_RETURN_IF_ERROR(feed_ints("label_positions", batch.label_positions,
@@ -259,7 +274,7 @@ Result<> ModelTask::feed(Program& program, const ModelBatch& batch) const {
 }
 
 // The same rows that the graph counts.
-int64_t ModelTask::label_count(const ModelBatch& batch) const {
+double ModelTask::label_count(const ModelBatch& batch) const {
   const int64_t b = batch.batch_size, t = batch.seq_length;
   const auto document = [&](int64_t i) {
     return batch.document_ids.empty() ? 1 : batch.document_ids[static_cast<size_t>(i)];
@@ -271,36 +286,42 @@ int64_t ModelTask::label_count(const ModelBatch& batch) const {
   const auto labelled = [&](int64_t i) {
     return batch.labels.empty() || batch.labels[static_cast<size_t>(i)] >= 0;
   };
-  const int64_t labels = count_of(batch.labels);
-  const bool per_token =
-      options_.model.objective != Objective::kClassification && batch.label_positions.empty();
-  int64_t count = 0;
+  const auto weight = [&](int64_t i) {
+    return batch.label_weights.empty() ? 1.0 : batch.label_weights[static_cast<size_t>(i)];
+  };
+  const Objective objective = options_.model.objective;
+  const bool per_token = objective != Objective::kClassification &&
+                         objective != Objective::kQuestionAnswering &&
+                         batch.label_positions.empty();
+  double count = 0;
   if (has_label_values()) {
+    const int64_t width = options_.model.model.classifier.num_labels;
     for (int64_t row = 0; row < b; ++row) {
       bool has_token = false;
       for (int64_t i = row * t; i < (row + 1) * t; ++i) has_token = has_token || real(i);
-      if (has_token) count += options_.model.model.classifier.num_labels;
+      for (int64_t i = row * width; has_token && i < (row + 1) * width; ++i) count += weight(i);
     }
-  } else if (options_.model.objective == Objective::kClm) {
+  } else if (objective == Objective::kClm) {
     for (int64_t i = 0; i < b * t; ++i) {
       const bool follows = i % t > 0 && document(i - 1) == document(i);
       if (follows && real(i - 1) && real(i) && labelled(i)) ++count;
     }
   } else {
-    for (int64_t i = 0; i < labels; ++i) {
-      if (labelled(i) && (!per_token || real(i))) ++count;
+    for (int64_t i = 0; i < count_of(batch.labels); ++i) {
+      if (labelled(i) && (!per_token || real(i))) count += weight(i);
     }
   }
   return count;
 }
 
 Scalars ModelTask::totals(std::span<const ModelBatch> batches) const {
-  int64_t labels = 0, sentences = 0;
+  double labels = 0;
+  int64_t sentences = 0;
   for (const ModelBatch& batch : batches) {
     labels += label_count(batch);
     for (const int32_t label : batch.next_sentence_labels) sentences += label >= 0 ? 1 : 0;
   }
-  Scalars totals = {{"label_total", static_cast<double>(labels)}};
+  Scalars totals = {{"label_total", labels}};
   if (predicts_sentences(options_.model.objective))
     totals.emplace_back("next_sentence_total", static_cast<double>(sentences));
   return totals;
@@ -313,6 +334,11 @@ Result<ModelStepResult> ModelTask::collect(const Program& program, Phase, const 
       options_.model.model.classifier.problem == ClassifierConfig::Problem::kRegression;
   HW_ASSIGN_OR_RETURN(const auto labels, fetch_sums(program, "label", !regression));
   metrics.add_labels(labels);
+  if (metrics.keeps_logits()) {
+    HW_ASSIGN_OR_RETURN(const Tensor logits, program.fetch("logits"));
+    const std::span<const float> values = logits.as<float>();
+    metrics.logits().insert(metrics.logits().end(), values.begin(), values.end());
+  }
   if (predicts_sentences(options_.model.objective)) {
     HW_ASSIGN_OR_RETURN(const auto sentences, fetch_sums(program, "sentence", true));
     metrics.add_sentences(sentences);

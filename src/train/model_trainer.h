@@ -27,11 +27,12 @@ struct ModelBatch {
   std::vector<int32_t> input_ids;  // [B, T], as the four below
   std::vector<int32_t> attention_mask, token_type_ids, position_ids;
   std::vector<int32_t> document_ids;  // rows of several documents: 1, 2, .. in a row, 0 on padding
-  // [B, T], with label_positions [B, N], of single-label classifiers [B]; under 0 where nothing is
-  // asked. clm: empty, where the tokens themselves are the labels.
+  // [B, T], with label_positions [B, N], of single-label classifiers [B], of answers [B, 2]; under
+  // 0 where nothing is asked. clm: empty, where the tokens themselves are the labels.
   std::vector<int32_t> labels;
   std::vector<int32_t> label_positions;       // [B, N]
   std::vector<float> label_values;            // [B, L], of other classifiers
+  std::vector<float> label_weights;           // of classifiers: what each label counts; empty: 1
   std::vector<int32_t> next_sentence_labels;  // [B], of sentence objectives
   int64_t tokens() const;                     // that are no padding
 };
@@ -59,6 +60,10 @@ class ModelMetrics {
   // _accuracy. Label smoothing is in none of them.
   MetricValues values() const;
   double label_count() const { return label_loss_.weight(); }
+  // From now on the logits of classifiers are kept, batch after batch.
+  void keep_logits() { keeps_logits_ = true; }
+  bool keeps_logits() const { return keeps_logits_; }
+  std::vector<float>& logits() { return logits_; }
   // What the means are made of, so that a run that was stopped goes on with them.
   Json sums() const;
   Result<> set_sums(const Json& sums);
@@ -67,6 +72,8 @@ class ModelMetrics {
   static void add(const Sums& sums, WeightedMean& loss, WeightedMean& accuracy);
   Objective objective_;
   std::array<WeightedMean*, 4> means();
+  bool keeps_logits_ = false;
+  std::vector<float> logits_;
   WeightedMean label_loss_, label_accuracy_, sentence_loss_, sentence_accuracy_;
 };
 
@@ -97,8 +104,8 @@ class ModelTask {
                                   ModelMetrics& metrics) const;
 
  private:
-  bool has_label_values() const;  // f32 labels
-  int64_t label_count(const ModelBatch& batch) const;
+  bool has_label_values() const;                      // f32 labels
+  double label_count(const ModelBatch& batch) const;  // their weights
   Result<> check_sizes(const ModelBatch& batch) const;
   Result<> check_labels(const ModelBatch& batch) const;
 

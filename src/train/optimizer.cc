@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 namespace headwater {
@@ -247,6 +248,20 @@ bool is_decayed(std::string_view name) {
   return true;
 }
 
+double layer_rate_scale(std::string_view name, double layer_decay, int64_t layers) {
+  constexpr std::string_view kLayer = "encoder.layer.";
+  int64_t depth = layers + 2;
+  if (const size_t at = name.find(kLayer); at != std::string_view::npos) {
+    const std::string_view number = name.substr(at + kLayer.size());
+    int64_t layer = 0;
+    std::from_chars(number.data(), number.data() + number.size(), layer);
+    depth = layer + 1;
+  } else if (name.find("embeddings") != std::string_view::npos) {
+    depth = 0;
+  }
+  return std::pow(layer_decay, static_cast<double>(layers + 2 - depth));
+}
+
 std::string adam_m_name(std::string_view parameter) { return slot_name(parameter, "adam_m"); }
 std::string adam_v_name(std::string_view parameter) { return slot_name(parameter, "adam_v"); }
 std::string ema_name(std::string_view parameter) { return slot_name(parameter, "ema"); }
@@ -310,7 +325,12 @@ void apply_optimizer(const std::vector<Parameter>& parameters, const std::vector
   graph.set_scope("optimizer");
   const StepScalars step = step_scalars(norm, learning_rate, options);
   for (size_t i = 0; i < parameters.size(); ++i) {
-    const Value updated = update_one(parameters[i], gradients[i], step, options);
+    StepScalars own = step;
+    if (options.layer_decay < 1) {
+      own.learning_rate = times(
+          learning_rate, layer_rate_scale(parameters[i].name, options.layer_decay, options.layers));
+    }
+    const Value updated = update_one(parameters[i], gradients[i], own, options);
     if (options.ema_decay <= 0) continue;
     const Value average = slot_of(parameters[i], "ema", updated.shape());
     graph.update(average, mix(average, updated, options.ema_decay));

@@ -47,6 +47,9 @@ struct OptimizerOptions {
   double max_grad_norm = 1;  // of all gradients together; 0: no clipping
   // Of an exponential moving average of the parameters, kept beside them; 0: none.
   double ema_decay = 0;
+  // Of the rate from layer to layer downwards (google's fine-tuning): layer_rate_scale(); 1: none.
+  double layer_decay = 1;
+  int64_t layers = 0;  // of the encoder
 };
 
 // An optimizer with the values that its home gives it.
@@ -63,6 +66,11 @@ const OptimizerPreset* find_optimizer(std::string_view name);
 // layer_norm, bias (google's rule) or a component ln_* (GPT-2's layer norms). For the families here
 // that is also transformers' rule. LAMB leaves the same ones out of its trust ratio.
 bool is_decayed(std::string_view parameter_name);
+
+// What the rate of a parameter is multiplied with: layer_decay^(layers + 2 - depth), the embeddings
+// and their projection having depth 0, layer i depth i + 1, and the head depth layers + 2. The last
+// layer thus gets layer_decay^2 and not ^1, as google's code has it and its scores were made with.
+double layer_rate_scale(std::string_view parameter_name, double layer_decay, int64_t layers);
 
 // The slots of a parameter: moments "#adam_m", "#adam_v" of AdamW and LAMB, "#momentum" of SGD;
 // "#adafactor_row" and "#adafactor_column", or "#adafactor_v" of a vector, and "#adafactor_m";

@@ -117,7 +117,8 @@ class TaskTrainer {
     typename Task::BatchShape shape;
     std::unique_ptr<Program> program;
   };
-  using Programs = std::vector<Entry>;  // the last one was used last
+  using Programs = std::vector<Entry>;                            // the last one was used last
+  static constexpr int64_t kMostProgramBytes = int64_t{2} << 30;  // beside a new one
 
   TaskTrainer(const Options& options, Task task, const ParameterTypes& types,
               std::unique_ptr<Executor> executor)
@@ -161,8 +162,9 @@ class TaskTrainer {
   std::unique_ptr<Program> update_;
 };
 
-// The program of the batch's shape, for one replica's rows of it; where it has to be compiled, the
-// one that was not used for longest makes room first.
+// The program of the batch's shape, for one replica's rows of it. Before one is compiled, those that
+// were not used for longest go while there are too many, or together too large: what compiling takes
+// is little beside that.
 template <TrainTask Task>
 template <class Build>
 Result<Program*> TaskTrainer<Task>::program_for(Programs& programs, const Batch& batch,
@@ -173,7 +175,12 @@ Result<Program*> TaskTrainer<Task>::program_for(Programs& programs, const Batch&
     std::rotate(found, found + 1, programs.end());
     return programs.back().program.get();
   }
-  if (programs.size() >= task_.max_programs()) programs.erase(programs.begin());
+  const auto are_too_many = [&] {
+    int64_t bytes = 0;
+    for (const Entry& entry : programs) bytes += entry.program->memory_bytes();
+    return programs.size() >= task_.max_programs() || bytes > kMostProgramBytes;
+  };
+  while (!programs.empty() && are_too_many()) programs.erase(programs.begin());
   auto part = shape;
   part.batch_size /= replicas();
   Graph graph;

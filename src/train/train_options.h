@@ -74,13 +74,13 @@ struct TrainOptions {
   Schedule schedule(int64_t total_steps) const;
   // Files, order and batches of training; features and sizes of the model are the caller's.
   Result<BatchPipelineOptions> pipeline() const;
+  void describe_optimizer(Fields& f);  // steps and optimizer only: for other runs of the loop
   bool evaluates() const { return !eval_records.empty() || eval_fraction > 0; }
 
  private:
   void describe_model(Fields& f);
   void describe_records(Fields& f);
   void describe_order(Fields& f);
-  void describe_optimizer(Fields& f);
   void describe_objective(Fields& f);
   void describe_reports(Fields& f);
   Result<> check_steps() const;

@@ -82,18 +82,20 @@ std::vector<Model> single_models() {
   std::vector<Model> models;
   for (const Architecture architecture :
        {Architecture::kBertModel, Architecture::kBertForMaskedLM, Architecture::kBertForPreTraining,
-        Architecture::kBertForSequenceClassification})
+        Architecture::kBertForSequenceClassification, Architecture::kBertForTokenClassification,
+        Architecture::kBertForQuestionAnswering})
     models.push_back({architecture, bert, {}});
   models.push_back({Architecture::kGpt2LMHeadModel, gpt2, {}});
   models.push_back({Architecture::kGpt2LMHeadModel, wide, {}});
   for (const ElectraConfig& c : {electra(128, 128), electra(64, 256)}) {
     for (const Architecture architecture :
          {Architecture::kElectraForPreTraining, Architecture::kElectraForMaskedLM,
-          Architecture::kElectraForSequenceClassification})
+          Architecture::kElectraForSequenceClassification,
+          Architecture::kElectraForTokenClassification, Architecture::kElectraForQuestionAnswering})
       models.push_back({architecture, c, {}});
   }
   for (Model& model : models) {
-    if (is_classifier(model.architecture)) model.classifier.num_labels = 44;
+    if (has_labels(model.architecture)) model.classifier.num_labels = 44;
   }
   return models;
 }
@@ -102,8 +104,9 @@ NameFamily family_of(Architecture architecture) {
   if (model_type(architecture) == "gpt2") return NameFamily::kGpt2;
   if (model_type(architecture) == "bert") return NameFamily::kBert;
   if (architecture == Architecture::kElectraForMaskedLM) return NameFamily::kElectraGenerator;
-  return is_classifier(architecture) ? NameFamily::kElectraClassifier
-                                     : NameFamily::kElectraDiscriminator;
+  const bool downstream =
+      has_labels(architecture) || architecture == Architecture::kElectraForQuestionAnswering;
+  return downstream ? NameFamily::kElectraClassifier : NameFamily::kElectraDiscriminator;
 }
 
 // Other keys are how the sizes came: not part of what is compared.

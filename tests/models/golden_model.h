@@ -1,5 +1,5 @@
-// The recorded models (tests/golden/models/make_models.py) on an executor, with the inputs of their
-// record fed and one run done.
+// The recorded models (tests/golden/models/make_models.py, make_heads.py) on an executor, with the
+// inputs of their record fed and one run done.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,8 +10,9 @@
 namespace headwater {
 
 constexpr const char* kGoldenModels[] = {
-    "bert_mlm",          "bert_pretraining",  "gpt2_lm",          "electra_small_disc",
-    "electra_base_disc", "electra_small_gen", "electra_base_gen", "electra_seqcls_multilabel"};
+    "bert_mlm",          "bert_pretraining",  "gpt2_lm",           "electra_small_disc",
+    "electra_base_disc", "electra_small_gen", "electra_base_gen",  "electra_seqcls_multilabel",
+    "electra_tokens",    "bert_tokens",       "electra_questions", "bert_questions"};
 
 inline std::string golden_model_folder(const std::string& name) {
   return std::string(HW_TESTS_DIR) + "/golden/models/" + name;

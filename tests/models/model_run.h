@@ -115,6 +115,9 @@ class ModelRun {
   }
 
   Type label_type(int64_t batch, int64_t time, const FedInputs& fed) const {
+    if (model_.architecture == Architecture::kElectraForQuestionAnswering ||
+        model_.architecture == Architecture::kBertForQuestionAnswering)
+      return {DType::kI32, {batch, 2}};
     if (!is_classifier(model_.architecture))
       return {DType::kI32, {batch, fed.label_positions > 0 ? fed.label_positions : time}};
     if (model_.classifier.problem == ClassifierConfig::Problem::kSingleLabel)
