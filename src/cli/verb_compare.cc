@@ -1,20 +1,29 @@
 // `compare`: is the adapted model better, and can it be believed?
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "finetune/finetune_options.h"
 #include "report/comparison.h"
 #include "report/finished_run.h"
+#include "report/paired_runs.h"
 
 namespace headwater {
 namespace {
 
+// Of `finetune`: what the comparison sets itself.
+constexpr std::array kOwnOptions = {"model", "output_dir", "seed", "resume"};
+
 struct CompareOptions {
   std::string base, adapted, control, output_dir;
+  int64_t seeds = 8, first_seed = 1;
   bool runs = false, json = false;
   ComparisonOptions comparison;
+  FinetuneOptions finetune;
 
   void describe(Fields& f) {
     f("base", base, "the model before, or with --runs the folder of its fine-tuning runs")
@@ -22,7 +31,11 @@ struct CompareOptions {
         .value_name("DIR");
     f("adapted", adapted, "the model after").required().value_name("DIR");
     f("control", control, "a model that was trained as long on other text").value_name("DIR");
-    f("output_dir", output_dir, "gets comparison.json").required().value_name("DIR");
+    f("output_dir", output_dir, "gets comparison.json, and a folder of runs for every side")
+        .required()
+        .value_name("DIR");
+    f("seeds", seeds, "runs on each side, with the same seeds on all of them").range(1, 1000);
+    f("first_seed", first_seed, "the others follow it").non_negative();
     f("runs", runs, "nothing is trained: --base, --adapted and --control hold finished runs");
     f("json", json, "print comparison.json instead of tables");
     f.group("What is claimed");
@@ -36,6 +49,26 @@ struct CompareOptions {
     f("bootstrap_seed", comparison.seed, "of the resamples").non_negative();
     f("listed_examples", comparison.listed_examples, "examples that changed most, to be listed")
         .range(0, 10'000);
+    Fields runs_fields;
+    finetune.describe(runs_fields);
+    for (Field& field : runs_fields.all()) {
+      if (std::ranges::find(kOwnOptions, field.name) != kOwnOptions.end()) continue;
+      field.required = false;  // with --runs
+      field.group = "Runs: " + field.group;
+      f.all().push_back(std::move(field));
+    }
+  }
+
+  Result<> resolve(Fields& f) {
+    if (runs) return {};
+    if (f.find("train")->is_default()) {
+      return fail_hint(Code::kInvalidArgument,
+                       "or name finished runs as --base and --adapted, with --runs",
+                       "fine-tuning needs --task, --train and --test or --dev");
+    }
+    if (finetune.test.empty() && !finetune.has_dev())
+      return fail(Code::kInvalidArgument, "--test or --dev names what is compared");
+    return {};
   }
 };
 
@@ -85,15 +118,44 @@ std::string comparison_text(const Json& comparison) {
   return text.substr(1);
 }
 
-Result<int> run_compare(const CompareOptions& options) {
+// What was given of the options of `finetune`, as JSON.
+std::string finetune_options(const Fields& fields) {
+  FinetuneOptions options;
+  Fields known;
+  options.describe(known);
+  const Json values = fields.to_json();
+  Json given = Json::object();
+  for (const Field& field : fields.all()) {
+    const bool own = std::ranges::find(kOwnOptions, field.name) != kOwnOptions.end();
+    if (!own && !field.is_default() && known.find(field.name) != nullptr)
+      given[field.name] = values[field.name];
+  }
+  return dump_json(given);
+}
+
+Result<int> run_compare(const CompareOptions& options, const Fields& fields) {
   FileSystem& fs = local_files();
-  std::vector<ComparisonSide> sides;
+  PairedRuns paired{
+      {}, options.output_dir, options.first_seed, options.seeds, finetune_options(fields)};
   for (const auto& [name, folder] :
        {std::pair("base", options.base), std::pair("adapted", options.adapted),
         std::pair("control", options.control)}) {
-    if (folder.empty()) continue;
-    HW_ASSIGN_OR_RETURN(std::vector<std::string> folders, find_finished_runs(fs, folder));
-    sides.push_back({name, std::move(folders)});
+    if (!folder.empty()) paired.models.emplace_back(name, folder);
+  }
+  if (!options.runs) {
+    HW_ASSIGN_OR_RETURN(const int code, run_pairs(fs, paired));
+    if (code != 0) return code;
+  }
+  std::vector<ComparisonSide> sides;
+  for (const auto& [name, folder] : paired.models) {
+    sides.push_back({name, {}});
+    if (options.runs) {
+      HW_ASSIGN_OR_RETURN(sides.back().folders, find_finished_runs(fs, folder));
+      continue;
+    }
+    for (int64_t i = 0; i < options.seeds; ++i)
+      sides.back().folders.push_back(
+          paired_run_folder(options.output_dir, name, options.first_seed + i));
   }
   HW_ASSIGN_OR_RETURN(const Json comparison, compare_runs(fs, sides, options.comparison));
   HW_RETURN_IF_ERROR(fs.make_directories(options.output_dir));
@@ -113,14 +175,22 @@ Verb make_compare_verb() {
       {.name = "compare",
        .summary = "is the adapted model better, and can it be believed?",
        .description =
-           "Pairs fine-tuning runs of two models by their seed and says of each metric by how much "
-           "they differ, with an interval from resampling seeds and test examples, and whether a "
+           "Fine-tunes two models, or three, with the same seeds, data and settings, pairs the "
+           "runs by "
+           "their seed and says of each metric by how much they differ, with an interval from "
+           "resampling seeds and test examples, and whether a "
            "difference can be claimed: its interval misses 0, and its permutation p-value, "
            "corrected for the number of metrics (Holm), is small enough. With five seeds it "
-           "cannot be. Other models than the two are held against them by --control.",
-       .examples = {{"headwater compare --runs --base runs/base --adapted runs/adapted "
-                     "--output-dir comparison",
-                     "runs that are there"}}},
+           "cannot be.\n\nRuns that are there already, with the same options and files, are not "
+           "repeated, and a comparison that was stopped goes on. Options of the runs are those of "
+           "`headwater finetune`.",
+       .examples =
+           {{"headwater compare --base koelectra --adapted spoken/model --task kote --train "
+             "train.tsv --dev val.tsv --test test.tsv --seeds 8 --output-dir kote",
+             "sixteen runs"},
+            {"headwater compare --runs --base runs/base --adapted runs/adapted "
+             "--output-dir comparison",
+             "runs that are there"}}},
       run_compare);
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "finetune/metrics.h"
 #include "report/finished_run.h"
 #include "report/statistics.h"
 
@@ -22,8 +23,6 @@ struct Side {
   std::string name;
   std::vector<FinishedRun> runs;  // one per seed, in the order of the seeds
 };
-
-bool lower_is_better(const std::string& metric) { return metric.ends_with("loss"); }
 
 std::vector<std::string> headline_metrics(const std::string& problem_type) {
   if (problem_type == "multi_label_classification") return {"f1_micro", "f1_macro"};
@@ -260,12 +259,12 @@ class Comparison {
     const std::vector<double> d = differences(pair, metric);
     const Interval& interval = pair.intervals[i];
     Json json = {{"metric", metric},
-                 {"scale", lower_is_better(metric) ? "nats" : "share"},
+                 {"scale", is_loss(metric) ? "nats" : "share"},
                  {"from", mean_and_deviation(seed_values(sides_[pair.from], metric))},
                  {"to", mean_and_deviation(seed_values(sides_[pair.to], metric))},
                  {"difference", mean(d)},
                  {"deviation", mean_and_deviation(d)["deviation"]},
-                 {"gain", lower_is_better(metric) ? -mean(d) : mean(d)},
+                 {"gain", is_loss(metric) ? -mean(d) : mean(d)},
                  {"by_seed", d},
                  {"interval", pair_of(interval)},
                  {"resampled", places_[i] ? "seeds and examples" : "seeds"},
@@ -375,6 +374,7 @@ class Comparison {
     const auto gained = std::ranges::count_if(changes, [](const auto& c) { return c.first > 0; });
     const auto half = static_cast<ptrdiff_t>(options_.listed_examples / 2);
     const auto lost = static_cast<ptrdiff_t>(changes.size()) - gained;
+    const std::vector<std::string> texts = example_texts(fs_, first());
     Json listed = Json::array();
     const auto list = [&](ptrdiff_t at) {
       const auto& [change, example] = changes[static_cast<size_t>(at)];
@@ -383,6 +383,7 @@ class Comparison {
                         {"labels", first().predictions->truth(example)},
                         {"from_predicted", majority(sides_[pair.from], example)},
                         {"to_predicted", majority(sides_[pair.to], example)}});
+      if (!texts.empty()) listed.back()["text"] = texts[static_cast<size_t>(example)];
     };
     for (ptrdiff_t i = 0; i < std::min(gained, half); ++i) list(i);
     for (ptrdiff_t i = std::max(gained, gained + lost - half); i < gained + lost; ++i) list(i);

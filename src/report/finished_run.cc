@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "finetune/finetune_options.h"
+#include "finetune/task_data.h"
 #include "report/json_files.h"
 
 namespace headwater {
@@ -55,6 +57,29 @@ Result<FinishedRun> FinishedRun::read(FileSystem& fs, const std::string& folder)
                         TestPredictions::read(fs, predictions, multi_label, run.labels));
   }
   return run;
+}
+
+std::vector<std::string> example_texts(FileSystem& fs, const FinishedRun& run) {
+  FinetuneOptions options;
+  Fields fields;
+  options.describe(fields);
+  for (const auto& [name, text] : run.options) {
+    const auto value = parse_json(text, name);
+    // What cannot be taken leaves its default, and the digest below decides.
+    if (value) static_cast<void>(fields.set_json(Json{{name, *value}}, run.folder));
+  }
+  const std::string& path = run.split == "test" ? options.test : options.dev;
+  const auto digest = run.digests.find(run.split);
+  const auto task = options.task.resolve_task(fs);
+  if (path.empty() || digest == run.digests.end() || !task || !run.predictions) return {};
+  const auto data = read_task_data(fs, path, *task, options.task.read_options());
+  if (!data || data->digest != digest->second ||
+      static_cast<int64_t>(data->examples.size()) != run.predictions->examples())
+    return {};
+  std::vector<std::string> texts;
+  for (const TaskExample& example : data->examples)
+    texts.push_back(example.text + (example.pair.empty() ? "" : "\n" + example.pair));
+  return texts;
 }
 
 Result<std::vector<std::string>> find_finished_runs(FileSystem& fs, const std::string& folder) {

@@ -30,6 +30,10 @@ struct FinishedRun {
   static Result<FinishedRun> read(FileSystem& fs, const std::string& folder);
 };
 
+// The texts of the examples that the run was judged on, a pair in two lines; none where their file
+// is not there any more, or another one.
+std::vector<std::string> example_texts(FileSystem& fs, const FinishedRun& run);
+
 // The folder itself if it holds a finished run (results.json), or those below it, up to two deep.
 Result<std::vector<std::string>> find_finished_runs(FileSystem& fs, const std::string& folder);
 

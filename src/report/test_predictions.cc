@@ -12,8 +12,6 @@ namespace {
 
 constexpr int64_t kLargestFile = int64_t{1} << 30;  // bytes
 
-double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
-
 std::optional<int32_t> label_index(const Json& label, const std::vector<std::string>& labels) {
   if (label.is_string()) {
     const auto found = std::ranges::find(labels, label.get<std::string>());
@@ -44,15 +42,6 @@ Result<std::vector<int32_t>> label_list(const Json& line, const char* key, const
   return indices;
 }
 
-int64_t common(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
-  int64_t both = 0;
-  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    both += a[i] == b[j];
-    a[i] < b[j] ? ++i : b[j] < a[i] ? ++j : (++i, ++j);
-  }
-  return both;
-}
-
 }  // namespace
 
 Result<TestPredictions> TestPredictions::read(FileSystem& fs, const std::string& path,
@@ -62,9 +51,6 @@ Result<TestPredictions> TestPredictions::read(FileSystem& fs, const std::string&
   TestPredictions all;
   all.multi_label_ = multi_label;
   all.labels_ = static_cast<int64_t>(labels.size());
-  all.names_ = {"accuracy", "precision_micro", "recall_micro", "f1_micro",
-                "f1_macro", "f1_weighted",     "f1_samples",   "exact_match"};
-  if (!multi_label) all.names_.push_back("mcc");
   int64_t number = 0;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -73,6 +59,8 @@ Result<TestPredictions> TestPredictions::read(FileSystem& fs, const std::string&
     begin = end + 1;
   }
   if (all.truth_.empty()) return fail(Code::kInvalidArgument, "{} holds no predictions", path);
+  const std::vector<int32_t> once(all.truth_.size(), 1);
+  for (const auto& [name, value] : all.metrics(once, all.counts(once))) all.names_.push_back(name);
   return all;
 }
 
@@ -88,54 +76,76 @@ Result<> TestPredictions::add(const std::string& line, const std::string& where,
                 "predicted one",
                 where);
   }
-  const auto sizes = static_cast<double>(truth.size() + predicted.size());
-  f1_.push_back(share(2 * static_cast<double>(common(truth, predicted)), sizes));
-  right_.push_back(truth == predicted);
+  // A row of its own: the definitions are in finetune/metrics.h.
+  LabelTable is(labels_), said(labels_);
+  const auto row = [&](const std::vector<int32_t>& chosen) {
+    std::vector<uint8_t> cells(labels.size());
+    for (const int32_t label : chosen) cells[index(label)] = 1;
+    return cells;
+  };
+  is.add(row(truth)), said.add(row(predicted));
+  const MetricValues one = multi_label_metrics(is, said);
+  f1_.push_back(find_metric(one, "f1_samples").value_or(0));
+  correlation_.push_back(find_metric(one, "mcc").value_or(0));
+  agreement_.push_back(find_metric(one, "accuracy").value_or(0));
+  right_.push_back(truth == predicted ? 1 : 0);
   truth_.push_back(std::move(truth)), predicted_.push_back(std::move(predicted));
   return {};
 }
 
-void TestPredictions::values(std::span<const int32_t> weights, std::span<double> out) const {
-  std::vector<Counts> per_label(static_cast<size_t>(labels_));
-  double total = 0, right = 0, f1_samples = 0;
+std::vector<Counts> TestPredictions::counts(std::span<const int32_t> weights) const {
+  std::vector<Counts> counts(index(labels_));
   for (size_t i = 0; i < truth_.size(); ++i) {
-    const auto weight = static_cast<double>(weights[i]);
-    if (weight == 0) continue;
-    total += weight, right += weight * right_[i], f1_samples += weight * f1_[i];
-    for (const int32_t label : truth_[i]) per_label[index(label)].truth += weight;
+    if (weights[i] == 0) continue;
+    for (const int32_t label : truth_[i]) counts[index(label)].false_negatives += weights[i];
     for (const int32_t label : predicted_[i]) {
-      Counts& counts = per_label[index(label)];
-      counts.predicted += weight;
-      if (std::ranges::binary_search(truth_[i], label)) counts.both += weight;
+      Counts& count = counts[index(label)];
+      if (std::ranges::binary_search(truth_[i], label)) {
+        count.true_positives += weights[i], count.false_negatives -= weights[i];
+      } else {
+        count.false_positives += weights[i];
+      }
     }
   }
-  Counts all;
-  double macro = 0, weighted = 0, chance = 0, predicted_squares = 0, truth_squares = 0;
-  for (const Counts& one : per_label) {
-    all.both += one.both, all.predicted += one.predicted, all.truth += one.truth;
-    macro += one.f1(), weighted += one.truth * one.f1();
-    chance += one.predicted * one.truth;
-    predicted_squares += one.predicted * one.predicted, truth_squares += one.truth * one.truth;
+  return counts;
+}
+
+MetricValues TestPredictions::metrics(std::span<const int32_t> weights,
+                                      std::span<const Counts> counts) const {
+  WeightedMean right, f1, correlation, agreement;
+  for (size_t i = 0; i < truth_.size(); ++i) {
+    const double weight = weights[i];
+    right.add(right_[i], weight), f1.add(f1_[i], weight);
+    correlation.add(correlation_[i], weight), agreement.add(agreement_[i], weight);
   }
-  const double wrong_decisions = all.predicted + all.truth - 2 * all.both;
-  const auto labels = static_cast<double>(labels_);
+  MetricValues values;
+  add_averages(counts, values);
+  if (multi_label_) {
+    values.insert(values.end(), {{"accuracy", agreement.value()},
+                                 {"exact_match", right.value()},
+                                 {"f1_samples", f1.value()},
+                                 {"mcc", correlation.value()}});
+    return values;
+  }
+  // Gorodkin 2004, from the counts of the classes.
+  double chance = 0, chosen = 0, is = 0;
+  for (const Counts& one : counts) {
+    const auto predicted = static_cast<double>(one.predicted()),
+               support = static_cast<double>(one.support());
+    chance += predicted * support, chosen += predicted * predicted, is += support * support;
+  }
+  const double total = right.weight(), square = total * total;
+  const double spread = std::sqrt((square - chosen) * (square - is));
+  values.insert(values.end(), {{"accuracy", right.value()},
+                               {"mcc", spread > 0 ? (right.sum() * total - chance) / spread : 0}});
+  return values;
+}
+
+void TestPredictions::values(std::span<const int32_t> weights, std::span<double> out) const {
+  const std::vector<Counts> all = counts(weights);
   size_t next = 0;
-  const auto put = [&](double value) { out[next++] = value; };
-  put(multi_label_ ? 1 - share(wrong_decisions, total * labels) : right / total);
-  put(share(all.both, all.predicted));
-  put(share(all.both, all.truth));
-  put(all.f1());
-  put(share(macro, labels));
-  put(share(weighted, all.truth));
-  put(f1_samples / total);
-  put(right / total);
-  // Gorodkin 2004, "Comparing two K-category assignments by a K-category correlation coefficient".
-  if (!multi_label_) {
-    const double square = total * total;
-    put(share(all.both * total - chance,
-              std::sqrt((square - predicted_squares) * (square - truth_squares))));
-  }
-  for (const Counts& one : per_label) put(one.f1());
+  for (const auto& [name, value] : metrics(weights, all)) out[next++] = value;
+  for (const Counts& one : all) out[next++] = one.f1();
 }
 
 }  // namespace headwater

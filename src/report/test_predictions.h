@@ -1,9 +1,9 @@
 // predictions.jsonl of a classification, counted once, so that the metrics of any resample of its
 // examples cost one pass over what was right and wrong.
 //
-// The definitions are those of the fine-tuning's metrics; a comparison uses a metric of here only
-// where it gives the number that the run itself reported. What needs an order of the scores (AUROC,
-// average precision, Spearman) is not here.
+// The definitions are those of finetune/metrics.h; a comparison uses a metric of here only where it
+// gives the number that the run itself reported. What needs an order of the scores (AUROC, average
+// precision, Spearman) is not here.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "finetune/metrics.h"
 #include "io/file.h"
 
 namespace headwater {
@@ -40,17 +41,16 @@ class TestPredictions {
   static size_t index(int64_t example) { return static_cast<size_t>(example); }
   Result<> add(const std::string& line, const std::string& where,
                const std::vector<std::string>& labels);
-  struct Counts {
-    double both = 0, predicted = 0, truth = 0;  // true positives, chosen, true
-    double f1() const { return predicted + truth > 0 ? 2 * both / (predicted + truth) : 0; }
-  };
+  std::vector<Counts> counts(std::span<const int32_t> weights) const;
+  MetricValues metrics(std::span<const int32_t> weights, std::span<const Counts> counts) const;
 
   bool multi_label_ = false;
   int64_t labels_ = 0;
   std::vector<std::string> names_;
   std::vector<std::vector<int32_t>> truth_, predicted_;
-  std::vector<double> f1_;   // per example
-  std::vector<char> right_;  // all labels of the example
+  // Per example: F1 and correlation of its labels, the share of labels that are as they should be,
+  // and whether all are.
+  std::vector<double> f1_, correlation_, agreement_, right_;
 };
 
 }  // namespace headwater

@@ -162,9 +162,9 @@ class TaskTrainer {
   std::unique_ptr<Program> update_;
 };
 
-// The program of the batch's shape, for one replica's rows of it. Before one is compiled, those that
-// were not used for longest go while there are too many, or together too large: what compiling takes
-// is little beside that.
+// The program of the batch's shape, for one replica's rows of it. Before one is compiled, those
+// that were not used for longest go while there are too many, or together too large: what compiling
+// takes is little beside that.
 template <TrainTask Task>
 template <class Build>
 Result<Program*> TaskTrainer<Task>::program_for(Programs& programs, const Batch& batch,
