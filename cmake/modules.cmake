@@ -40,6 +40,24 @@ endfunction()
 # A header that every file of a module includes, parsed once: the 60 small files of ops compile in half the time.
 set(HW_PRECOMPILED_ops <graph/op.h>)
 
+# A sanitizer's build, which CI makes from nothing, compiles six files of a folder at a time: half the work. Files share
+# their namespaces without a name then; those that have a name in common with another one are compiled alone.
+function(hw_compile_together target)
+  if(HW_SANITIZE AND NOT HW_FUZZ)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+function(hw_compile_alone)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+hw_compile_alone(
+  src/checkpoints/hdf5_file.cc src/checkpoints/model_weights.cc src/checkpoints/native.cc src/checkpoints/open_weights.cc
+  src/checkpoints/safetensors_header.cc src/checkpoints/safetensors_source.cc src/checkpoints/tf_bundle.cc
+  src/checkpoints/torch_source.cc src/models/electra_config.cc src/models/electra_networks.cc src/models/gpt2_config.cc
+  src/report/report_data.cc src/text/normal_form.cc src/tokens/tokenizer_json.cc)
+
 function(hw_module name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   if(NOT sources)
@@ -49,6 +67,9 @@ function(hw_module name)
   add_library(hw_${name} STATIC ${sources})
   add_library(hw::${name} ALIAS hw_${name})
   hw_protos(hw_${name} ${PROJECT_SOURCE_DIR}/src ${name})
+  if(NOT name STREQUAL ops AND NOT name STREQUAL kernels)  # each of whose files has an infer(), or several instruction sets
+    hw_compile_together(hw_${name})
+  endif()
   list(TRANSFORM ARGN PREPEND hw_)
   target_link_libraries(hw_${name} PUBLIC ${ARGN} ${HW_LIBRARIES_${name}} PRIVATE $<BUILD_INTERFACE:hw_options>)
   if(HW_PRECOMPILED_${name})

@@ -58,6 +58,7 @@ Result<int> evaluate_model(EvaluateVerbOptions& options) {
   task.eval_batch_size = options.records.eval_batch_size.value_or(task.eval_batch_size);
   task.threads = options.records.threads;
   task.device = options.records.device;
+  task.device.num_replicas = 1;
   HW_ASSIGN_OR_RETURN(const Evaluation evaluation, evaluate_task(task));
   if (options.records.json) {
     std::puts(dump_json(evaluation.to_json()).c_str());

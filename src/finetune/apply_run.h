@@ -11,6 +11,7 @@
 namespace headwater {
 
 struct ApplyOptions {
+  ApplyOptions() { device.num_replicas = 1; }
   std::string model, tokenizer, file;
   DeviceOptions device;
   TaskOptions task;

@@ -58,7 +58,10 @@ struct FinetuneOptions {
   int64_t log_steps = 50, eval_steps = 0, save_steps = 0;
   bool keep_checkpoints = false;
 
-  FinetuneOptions() { steps.num_train_epochs = 3; }
+  FinetuneOptions() {
+    steps.num_train_epochs = 3;
+    device.num_replicas = 1;  // the last batch of an epoch may have any number of rows
+  }
   void describe(Fields& f);
   Result<> resolve(Fields& f);
   bool has_dev() const { return !dev.empty() || dev_fraction > 0; }

@@ -58,7 +58,8 @@ void TrainOptions::describe_model(Fields& f) {
       .value_name("PATH");
   f("objective", objective, "what is trained; auto: what the architecture is for")
       .one_of({"clm", "mlm", "mlm+nsp", "mlm+sop", "rtd", "classification", "token-classification",
-               "question-answering"});
+               "question-answering"})
+      .value_name("NAME");
   f("tokenizer", tokenizer,
     "folder or file of the tokenizer, for masks, texts and samples; default: the model's folder")
       .value_name("PATH")

@@ -115,9 +115,11 @@ TEST(ClassifierConfig, ReadsLabelsProblemAndDropout) {
   json["problem_type"] = "multi_label_classification";
   json["classifier_dropout"] = 0.3;
   const Model model = read(json);
-  EXPECT_EQ(model.classifier, (ClassifierConfig{3, ClassifierConfig::Problem::kMultiLabel, 0.3}));
+  EXPECT_EQ(model.classifier,
+            (ClassifierConfig{
+                3, ClassifierConfig::Problem::kMultiLabel, 0.3, {"불평", "환영", "neutral"}}));
   EXPECT_EQ(model.to_hf_json()["id2label"]["0"], "불평");
-  EXPECT_EQ(read(model.to_hf_json()), model);
+  EXPECT_EQ(read(model.to_hf_json()).classifier, model.classifier);
   json["id2label"] = {{"0", "score"}};
   json["problem_type"] = nullptr;
   EXPECT_EQ(read(json).classifier.problem, ClassifierConfig::Problem::kRegression);
