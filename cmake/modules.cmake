@@ -55,7 +55,8 @@ endfunction()
 hw_compile_alone(
   src/checkpoints/hdf5_file.cc src/checkpoints/model_weights.cc src/checkpoints/native.cc src/checkpoints/open_weights.cc
   src/checkpoints/safetensors_header.cc src/checkpoints/safetensors_source.cc src/checkpoints/tf_bundle.cc
-  src/checkpoints/torch_source.cc src/models/electra_config.cc src/models/electra_networks.cc src/models/gpt2_config.cc
+  src/checkpoints/torch_source.cc src/cli/verb_convert.cc src/cli/verb_plan.cc src/cli/verb_records_show.cc
+  src/cli/verb_records_stat.cc src/cli/verb_tokenize.cc src/models/electra_config.cc src/models/electra_networks.cc src/models/gpt2_config.cc
   src/report/paired_runs.cc src/report/report_data.cc src/text/normal_form.cc src/tokens/tokenizer_json.cc)
 
 function(hw_module name)

@@ -17,10 +17,14 @@ namespace {
 
 using Golden = nlohmann::json;
 
-Golden golden() {
-  std::ifstream in(HW_TESTS_DIR "/golden/metrics/classification.json");
-  EXPECT_TRUE(in.good());
-  return Golden::parse(in);
+// Kept, for a loop over a part of a temporary would run over what is gone.
+const Golden& golden() {
+  static const Golden kept = [] {
+    std::ifstream in(HW_TESTS_DIR "/golden/metrics/classification.json");
+    EXPECT_TRUE(in.good());
+    return Golden::parse(in);
+  }();
+  return kept;
 }
 
 LabelTable table_of(const Golden& rows) {
