@@ -6,6 +6,7 @@ function(hw_options_library name sanitizers)
   target_compile_options(${name} INTERFACE
     -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual
     -Wimplicit-fallthrough -Wno-missing-field-initializers
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>  # several files are no header
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # false alarms of g++ 12 on "text" + std::string (GCC bug 105651)
     # No fused multiply-adds but those that are written: the same function gives the same bits wherever
     # it is inlined.

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 # The whole library in one name; `cli` is the program's.
 add_library(hw_headwater INTERFACE)
-target_link_libraries(hw_headwater INTERFACE hw_train)
+target_link_libraries(hw_headwater INTERFACE hw_finetune)
 target_include_directories(hw_headwater INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>

@@ -40,14 +40,9 @@ endfunction()
 # A header that every file of a module includes, parsed once: the 60 small files of ops compile in half the time.
 set(HW_PRECOMPILED_ops <graph/op.h>)
 
-# A sanitizer's build, which CI makes from nothing, compiles six files of a folder at a time: half the work. Files share
-# their namespaces without a name then; those that have a name in common with another one are compiled alone.
-function(hw_compile_together target)
-  if(HW_SANITIZE AND NOT HW_FUZZ)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  endif()
-endfunction()
+# The presets for demo, tests and CI, which build from nothing, compile six files of a folder at a time (a "unity build"):
+# half the work. Files share their namespaces without a name then; those that have a name in common with another one are
+# compiled alone. The preset dev, for work on the code, compiles every file by itself.
 function(hw_compile_alone)
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -68,8 +63,8 @@ function(hw_module name)
   add_library(hw_${name} STATIC ${sources})
   add_library(hw::${name} ALIAS hw_${name})
   hw_protos(hw_${name} ${PROJECT_SOURCE_DIR}/src ${name})
-  if(NOT name STREQUAL ops AND NOT name STREQUAL kernels)  # each of whose files has an infer(), or several instruction sets
-    hw_compile_together(hw_${name})
+  if(name MATCHES "^(ops|kernels)$")  # each of whose files has an infer(), or several instruction sets
+    set_target_properties(hw_${name} PROPERTIES UNITY_BUILD OFF)
   endif()
   list(TRANSFORM ARGN PREPEND hw_)
   target_link_libraries(hw_${name} PUBLIC ${ARGN} ${HW_LIBRARIES_${name}} PRIVATE $<BUILD_INTERFACE:hw_options>)

@@ -6,8 +6,7 @@
 #include "base/json.h"
 #include "cli/verb.h"
 #include "io/file.h"
-#include "tokens/vocabulary.h"
-#include "train/pretrain_options.h"
+#include "train/planned_step.h"
 
 namespace headwater {
 namespace {
@@ -25,14 +24,6 @@ struct ExplainOptions {
   }
   Result<> resolve(Fields& f) { return run.resolve(f); }
 };
-
-// Without a vocabulary file: google's number of tokens.
-Result<int64_t> vocabulary_size(const PretrainOptions& run) {
-  constexpr int64_t kGoogleVocabulary = 30522;
-  if (run.vocab_size || run.vocab_file.empty()) return run.vocab_size.value_or(kGoogleVocabulary);
-  HW_ASSIGN_OR_RETURN(const Vocabulary vocabulary, Vocabulary::load(local_files(), run.vocab_file));
-  return vocabulary.size();
-}
 
 std::string sizes_line(std::string_view name, const ElectraConfig& c, int64_t parameters) {
   return fmt::format(
@@ -91,7 +82,8 @@ std::string as_json(const ExplainOptions& options, const Fields& fields,
 }
 
 Result<int> run_config_explain(const ExplainOptions& options, const Fields& fields) {
-  HW_ASSIGN_OR_RETURN(const int64_t vocabulary, vocabulary_size(options.run));
+  HW_ASSIGN_OR_RETURN(const int64_t vocabulary,
+                      planned_vocabulary_size(local_files(), options.run));
   HW_ASSIGN_OR_RETURN(const ElectraConfigs configs, options.run.model_configs(vocabulary));
   const std::string text =
       options.json ? as_json(options, fields, configs) : tables(options, fields, configs);

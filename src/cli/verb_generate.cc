@@ -16,6 +16,8 @@ namespace headwater {
 namespace {
 
 struct GenerateVerbOptions {
+  GenerateVerbOptions() { device.num_replicas = 1; }  // the prompts are no batch to be dealt
+
   std::string model;
   std::vector<std::string> words, prompts;
   std::optional<std::string> prompt_file, tokenizer;

@@ -174,8 +174,7 @@ void FinetuneOptions::describe(Fields& f) {
   f("layerwise_lr_decay", layerwise_lr_decay,
     "of the rate from layer to layer downwards, as google's fine-tuning (0.8; large models 0.9); "
     "1: none")
-      .range(0.01, 1)
-      .alias("layerwise_lr_decay_power");
+      .range(0.01, 1);
   f("freeze", freeze, "parameters that are not trained: all whose name begins so")
       .value_name("PREFIX");
   f("freeze_layers", freeze_layers, "or the embeddings and so many layers above them")

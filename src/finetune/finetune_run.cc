@@ -248,13 +248,14 @@ class FinetuneRun {
     if (saved_text(meta, "verb") != "finetune")
       return fail(Code::kInvalidArgument, "{} is no checkpoint of `headwater finetune`",
                   latest->path);
-    if (meta.at("data") != data_digests()) {
+    if (meta.value("data", Json()) != data_digests()) {
       return fail_hint(Code::kFailedPrecondition, "resume with the files that it began with",
                        "{} was trained on other data", latest->path);
     }
     first_ = state.step;
     resumed_ = true;
-    seconds_before_ = meta.value("seconds", 0.0);
+    if (const auto seconds = meta.find("seconds"); seconds != meta.end() && seconds->is_number())
+      seconds_before_ = seconds->get<double>();
     worse_ = saved_number(meta, "evaluations_without_gain");
     if (const auto best = meta.find("best_value"); best != meta.end() && best->is_number()) {
       best_value_ = best->get<double>();
@@ -287,24 +288,12 @@ class FinetuneRun {
     return digests;
   }
 
-  // Of the weights' file, that a run can be known again by what it began from.
-  Result<std::string> model_digest() const {
-    const std::string path = model_directory(fs_, options_.model);
-    for (const char* name : {"model.safetensors", "pytorch_model.bin", "config.json"}) {
-      const std::string file = join_path(path, name);
-      if (!fs_.exists(file)) continue;
-      HW_ASSIGN_OR_RETURN(const FileBytes bytes, fs_.map(file));
-      return sha256_hex(bytes.text());
-    }
-    return std::string();
-  }
-
   Result<> open_directory() {
     HW_RETURN_IF_ERROR(fs_.make_directories(options_.output_dir));
     Json run = {{"version", HW_VERSION},        {"verb", "finetune"},
                 {"options", fields_.to_json()}, {"data", data_digests()},
                 {"seed", options_.seed},        {"model", source_->model.to_hf_json()}};
-    HW_ASSIGN_OR_RETURN(run["data"]["model"], model_digest());
+    HW_ASSIGN_OR_RETURN(run["data"]["model"], model_digest(fs_, options_.model));
     HW_RETURN_IF_ERROR(write_file_atomic(fs_, output("run.json"), dump_json(run, 2) + "\n"));
     HW_ASSIGN_OR_RETURN(reporter_,
                         RunReporter::open(fs_, options_.output_dir, "finetune", first_, final_,

@@ -1,5 +1,7 @@
 #include "finetune/task_model.h"
 
+#include "base/digest.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -75,6 +77,17 @@ void SavedTask::put_into(Model& model) const {
 std::string model_directory(FileSystem& fs, const std::string& path) {
   const std::string inner = join_path(path, "model");
   return fs.exists(join_path(inner, "config.json")) ? inner : path;
+}
+
+Result<std::string> model_digest(FileSystem& fs, const std::string& path) {
+  const std::string folder = model_directory(fs, path);
+  for (const char* name : {"model.safetensors", "pytorch_model.bin", "config.json"}) {
+    const std::string file = join_path(folder, name);
+    if (!fs.exists(file)) continue;
+    HW_ASSIGN_OR_RETURN(const FileBytes bytes, fs.map(file));
+    return sha256_hex(bytes.text());
+  }
+  return std::string();
 }
 
 Result<ModelSource> open_task_model(FileSystem& fs, const std::string& path, TaskKind kind) {

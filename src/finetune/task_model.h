@@ -29,6 +29,10 @@ struct SavedTask {
 // The folder of the model in the folder of a fine-tuning run; any other path as it is.
 std::string model_directory(FileSystem& fs, const std::string& path);
 
+// Of the file of the weights, or of config.json without them, so that a run can be known again by
+// what it began from; empty where there is neither.
+Result<std::string> model_digest(FileSystem& fs, const std::string& path);
+
 // The model with the task's head. Its labels are set by set_labels().
 Result<ModelSource> open_task_model(FileSystem& fs, const std::string& path, TaskKind kind);
 void set_labels(Model& model, TaskKind kind, const std::vector<std::string>& labels);

@@ -102,6 +102,14 @@ Result<> Generator::feed(Program& program, const Tensor& ids, int64_t last) cons
   return program.feed("last", scalar_i32(last));
 }
 
+// On the devices of a data-parallel training every replica makes the same rows: the first's.
+Result<Tensor> Generator::logits(const Program& program) const {
+  HW_ASSIGN_OR_RETURN(Tensor all, program.fetch("logits"));
+  if (all.shape()[0] == batch_size_) return all;
+  const auto size = static_cast<size_t>(batch_size_ * vocab_size_);
+  return Tensor::f32({batch_size_, vocab_size_}, all.as<float>().first(size));
+}
+
 Result<Tensor> Generator::start(std::span<const int32_t> prompt) {
   length_ = 0;
   const auto size = static_cast<int64_t>(prompt.size());
@@ -119,7 +127,7 @@ Result<Tensor> Generator::start(std::span<const int32_t> prompt) {
     HW_RETURN_IF_ERROR(program->run());
     length_ += taken;
   }
-  return program->fetch("logits");
+  return logits(*program);
 }
 
 Result<Tensor> Generator::extend(std::span<const int32_t> tokens) {
@@ -131,7 +139,7 @@ Result<Tensor> Generator::extend(std::span<const int32_t> tokens) {
   HW_RETURN_IF_ERROR(feed(*token_program_, Tensor::i32({batch_size_, 1}, tokens), 0));
   HW_RETURN_IF_ERROR(token_program_->run());
   length_ += 1;
-  return token_program_->fetch("logits");
+  return logits(*token_program_);
 }
 
 namespace {

@@ -51,6 +51,7 @@ class Generator {
                    const std::string& state_suffix);
   Result<> check_tokens(std::span<const int32_t> tokens, int64_t added) const;
   Result<> feed(Program& program, const Tensor& ids, int64_t last) const;
+  Result<Tensor> logits(const Program& program) const;
 
   int64_t batch_size_ = 1, max_tokens_ = 0, vocab_size_ = 0;
   int64_t block_ = 1, capacity_ = 0;  // tokens of a pass over a prompt; of the cache

@@ -38,18 +38,6 @@ Result<std::unique_ptr<Run>> make_run(const PairedRuns& runs, const std::string&
   return run;
 }
 
-// Of a model's weights, as run.json has it.
-Result<std::string> model_digest(FileSystem& fs, const std::string& model) {
-  const std::string folder = model_directory(fs, model);
-  for (const char* name : {"model.safetensors", "pytorch_model.bin", "config.json"}) {
-    const std::string path = join_path(folder, name);
-    if (!fs.exists(path)) continue;
-    HW_ASSIGN_OR_RETURN(const FileBytes bytes, fs.map(path));
-    return sha256_hex(bytes.text());
-  }
-  return std::string();
-}
-
 Result<Json> present_digests(FileSystem& fs, const FinetuneOptions& options) {
   Json digests = Json::object();
   for (const auto& [name, path] :

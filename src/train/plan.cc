@@ -148,6 +148,7 @@ std::optional<PlanTrial> PlanTrial::from_json(const Json& json) {
     if (json.contains("seconds")) trial.seconds = json.at("seconds").get<double>();
     if (json.contains("flops")) trial.flops = json.at("flops").get<double>();
     trial.cached = true;
+    if (trial.peak_bytes < 0 || trial.argument_bytes < 0) return std::nullopt;
     return trial;
   } catch (const nlohmann::detail::exception&) {
     return std::nullopt;
@@ -158,11 +159,19 @@ Result<PlanTarget> find_plan_target(FileSystem& fs, const std::string& name) {
   return name == "cpu" || name == "cuda" ? local_target(fs, name) : tpu_target(fs, name);
 }
 
-Result<PlanTrial> Planner::compile(int64_t rows) {
+Result<std::string> Planner::program_text(int64_t rows) const {
   Graph graph;
   HW_RETURN_IF_ERROR(step_.build(rows, target_.num_devices, graph));
-  const std::string text =
-      stablehlo_text(graph, {.num_replicas = target_.num_devices, .mixed_bf16 = mixed_bf16_});
+  try {
+    return stablehlo_text(graph, {.num_replicas = target_.num_devices, .mixed_bf16 = mixed_bf16_});
+  } catch (const GraphError& e) {
+    return fail_hint(Code::kInvalidArgument, "use a smaller batch or sequence length",
+                     "{} rows a device make no program: {}", rows, e.what());
+  }
+}
+
+Result<PlanTrial> Planner::compile(int64_t rows) {
+  HW_ASSIGN_OR_RETURN(const std::string text, program_text(rows));
   const std::string key = sha256_hex(
       fmt::format("{}\n{}\n{}\n{}", kCacheVersion, target_.name, target_.compiler, text));
   const std::string file =
@@ -170,7 +179,8 @@ Result<PlanTrial> Planner::compile(int64_t rows) {
   if (!file.empty() && fs_.exists(file)) {
     const auto kept = read_file(fs_, file, int64_t{1} << 20);
     const auto json = kept ? parse_json(*kept, file) : Result<Json>(Json());
-    if (const auto trial = json ? PlanTrial::from_json(*json) : std::nullopt) return *trial;
+    const auto trial = json ? PlanTrial::from_json(*json) : std::nullopt;
+    if (trial && trial->rows == rows) return *trial;
   }
   log_info("{}: compiling the step for {} rows a device", target_.name, rows);
   const auto start = std::chrono::steady_clock::now();

@@ -70,6 +70,8 @@ class Planner {
   Result<Bounds> search(const PlanTrial& first);
 
  private:
+  Result<std::string> program_text(int64_t rows) const;
+
   FileSystem& fs_;
   PlannedStep step_;
   PlanTarget target_;

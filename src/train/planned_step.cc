@@ -9,14 +9,6 @@
 namespace headwater {
 namespace {
 
-Result<int64_t> vocabulary_size(FileSystem& fs, const PretrainOptions& options) {
-  constexpr int64_t kGoogleVocabulary = 30522;
-  if (options.vocab_size || options.vocab_file.empty())
-    return options.vocab_size.value_or(kGoogleVocabulary);
-  HW_ASSIGN_OR_RETURN(const Vocabulary vocabulary, Vocabulary::load(fs, options.vocab_file));
-  return vocabulary.size();
-}
-
 int64_t count_of(const ParameterTypes& types) {
   int64_t count = 0;
   for (const ParameterType& parameter : types.parameters) count += parameter.type.size();
@@ -28,6 +20,14 @@ std::string sizes(const ElectraConfig& config) {
 }
 
 }  // namespace
+
+Result<int64_t> planned_vocabulary_size(FileSystem& fs, const PretrainOptions& options) {
+  constexpr int64_t kGoogleVocabulary = 30522;
+  if (options.vocab_size || options.vocab_file.empty())
+    return options.vocab_size.value_or(kGoogleVocabulary);
+  HW_ASSIGN_OR_RETURN(const Vocabulary vocabulary, Vocabulary::load(fs, options.vocab_file));
+  return vocabulary.size();
+}
 
 Result<> PlannedStep::build(int64_t rows, int64_t replicas, Graph& graph) const {
   StepParts step = parts(rows);
@@ -62,7 +62,7 @@ Result<int64_t> PlannedStep::state_bytes() const {
 }
 
 Result<PlannedStep> plan_electra(FileSystem& fs, const PretrainOptions& options) {
-  HW_ASSIGN_OR_RETURN(const int64_t vocabulary, vocabulary_size(fs, options));
+  HW_ASSIGN_OR_RETURN(const int64_t vocabulary, planned_vocabulary_size(fs, options));
   HW_ASSIGN_OR_RETURN(const ElectraConfigs configs, options.model_configs(vocabulary));
   const TrainerOptions trainer = trainer_options(options, configs);
   const ElectraTask task(trainer);

@@ -27,7 +27,10 @@ struct PlannedStep {
   Result<int64_t> state_bytes() const;
 };
 
-// The pair of `options`. Without a vocabulary its size is that of google's, 30,522.
+// Of a run that is looked at and not begun: without a vocabulary, the 30,522 tokens of google's.
+Result<int64_t> planned_vocabulary_size(FileSystem& fs, const PretrainOptions& options);
+
+// The pair of `options`.
 Result<PlannedStep> plan_electra(FileSystem& fs, const PretrainOptions& options);
 
 // A model by a config.json, or by a folder that has one, with `objective` (empty: what the

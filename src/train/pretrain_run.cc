@@ -59,6 +59,8 @@ class PretrainRun {
     trainer.freeze_tables = phase_.has_value();
     HW_ASSIGN_OR_RETURN(auto executor, options_.device.open());
     HW_RETURN_IF_ERROR(per_replica_batch(options_.train_batch_size, executor->num_replicas()));
+    if (evaluates())
+      HW_RETURN_IF_ERROR(per_replica_batch(options_.eval_batch_size, executor->num_replicas()));
     HW_ASSIGN_OR_RETURN(trainer_, Trainer::create(trainer, std::move(executor)));
     return {};
   }

@@ -59,6 +59,8 @@ class TrainRun {
     trainer.seed = static_cast<uint64_t>(options_.seed);
     HW_ASSIGN_OR_RETURN(auto executor, options_.device.open());
     HW_RETURN_IF_ERROR(per_replica_batch(options_.batch_size, executor->num_replicas()));
+    if (options_.evaluates())
+      HW_RETURN_IF_ERROR(per_replica_batch(eval_batch_size(), executor->num_replicas()));
     HW_ASSIGN_OR_RETURN(trainer_, ModelTrainer::create(trainer, std::move(executor)));
     const ModelStepOptions& model = trainer.model;
     metrics_ = epoch_metrics_ = ModelMetrics(model.objective);
@@ -139,14 +141,17 @@ class TrainRun {
     return {};
   }
 
+  int64_t eval_batch_size() const {
+    return options_.eval_batch_size > 0 ? options_.eval_batch_size : options_.batch_size;
+  }
+
   Result<std::unique_ptr<BatchPipeline>> open_eval_pipeline() {
     HW_ASSIGN_OR_RETURN(BatchPipelineOptions pipeline, inputs_->pipeline(options_));
     pipeline.order = BatchOrder::kSequential;
     pipeline.remainder = Remainder::kKeep;
     pipeline.shards = 1, pipeline.shard = 0;
     pipeline.epochs = 1;
-    pipeline.batch_size =
-        options_.eval_batch_size > 0 ? options_.eval_batch_size : options_.batch_size;
+    pipeline.batch_size = eval_batch_size();
     pipeline.split = Split::kHeldOut;
     pipeline.held_out_fraction = options_.eval_fraction;
     if (!options_.eval_records.empty()) {

@@ -91,6 +91,27 @@ TEST_F(PlannerTest, WhatWasCompiledIsKeptAndDamagedFiguresAreNot) {
   EXPECT_EQ(device_.compilations, 2 * compilations);
 }
 
+TEST_F(PlannerTest, FiguresOfAnotherBatchDoNotCount) {
+  device_.memory = 100;
+  search(8);
+  for (const auto& [path, content] : fs_.files()) {
+    Json kept = *parse_json(content, path);
+    for (const Json& rows : {Json(0), Json(-8), Json(kept["rows"].get<int64_t>() + 1)}) {
+      kept["rows"] = rows;
+      fs_.put(path, dump_json(kept));
+      EXPECT_EQ(search(8).fits->rows, 30);
+    }
+  }
+}
+
+TEST_F(PlannerTest, ABatchThatNoProgramHoldsIsAnError) {
+  device_.memory = 100;
+  Planner planner(fs_, tiny_step(), device_.target(), true, "");
+  for (const int64_t rows : {int64_t{1} << 31, int64_t{1} << 40, int64_t{1} << 62})
+    EXPECT_FALSE(planner.compile(rows)) << rows;
+  EXPECT_EQ(device_.compilations, 0);
+}
+
 TEST_F(PlannerTest, OtherErrorsEndIt) {
   PlanTarget target = device_.target();
   target.compile = [](const std::string&) -> Result<PlanTrial> {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "executors/plugins.h"
+#include "generate/generator.h"
 #include "train/model_trainer.h"
 #include "train/trainer.h"
 
@@ -261,6 +262,22 @@ TEST_F(Replicas, SumOfLocalClipAddsClippedGradientsOfMeans) {
   }
   EXPECT_LT(off, 1e-6);
   EXPECT_GT(std::sqrt(size), 0.1);  // more than one clipped gradient
+}
+
+// The samples of a training run are made by one replica's rows.
+TEST_F(Replicas, GenerateWhatOneGenerates) {
+  const std::vector<int32_t> prompt = {7, 9, 11};
+  const auto logits = [&](int64_t replicas) {
+    const auto trainer = fresh<ModelTrainer>(gpt2_options(), executor(replicas));
+    const auto generator = value_or_throw(Generator::create(
+        gpt2_options().model.model, trainer->executor(), trainer->store(), {.batch_size = 2}));
+    value_or_throw(generator->start(prompt));
+    return value_or_throw(generator->extend(std::vector<int32_t>{5, 6}));
+  };
+  const Tensor one = logits(0), four = logits(4);
+  ASSERT_EQ(four.shape(), (Shape{2, kVocabulary}));
+  for (size_t i = 0; i < one.as<float>().size(); ++i)
+    EXPECT_NEAR(four.as<float>()[i], one.as<float>()[i], 1e-5) << i;
 }
 
 TEST_F(Replicas, ABatchThatCannotBeDealtIsAnError) {
