@@ -34,6 +34,9 @@ void print_summary(const RecordsBuildOptions& options, const RecordsBuildSummary
   fmt::print("{:.1f} % full, {:.2f} % of the tokens [UNK], {:.2f} % cut off\n",
              100 * fill_rate(c, options.max_seq_length), percent(c.unknown_tokens, c.tokens),
              100 * lost_share(options, c));
+  if (summary.excluded_texts > 0)
+    fmt::print("{} lines left out: {} hold one of {} excluded texts, {} nearly one\n", c.excluded(),
+               c.excluded_exact, summary.excluded_texts, c.excluded_near);
   fmt::print("{:.1f} MB of text in {:.1f} s: {:.1f} MB/s on {} threads\n", megabytes, seconds,
              megabytes / std::max(seconds, 1e-9), num_threads());
 }

@@ -2,8 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace headwater {
+
+// A file that went into a build.
+struct BuildInput {
+  std::string name;    // inside the corpus folder
+  int64_t bytes = 0;   // on disk
+  std::string sha256;  // of the unpacked text
+};
 
 struct BuildCounts {
   int64_t files = 0, files_with_text = 0;
@@ -21,11 +29,14 @@ struct BuildCounts {
   int64_t cut_examples = 0;    // raw: examples that lost tokens
   int64_t unknown_tokens = 0;
   int64_t replaced_lines = 0;  // lines with invalid UTF-8 that was replaced
+  // Lines left out: they hold a text that is to be excluded, or nearly.
+  int64_t excluded_exact = 0, excluded_near = 0;
 
   // Pairs of BERT: how many there are, with label 1 (a random next sentence, or swapped ones), and
   // with a "random" sentence of the same document, as no other was at hand.
   int64_t pairs = 0, positive_pairs = 0, same_document_pairs = 0;
 
+  int64_t excluded() const { return excluded_exact + excluded_near; }
   void add(const BuildCounts& other);
 };
 

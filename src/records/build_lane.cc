@@ -68,11 +68,26 @@ Result<bool> BuildLane::read_block(TextBlock& block) {
 }
 
 Result<bool> BuildLane::next_line(std::string_view& line) {
-  if (!held_line_) return reader_->next(line);
+  if (!held_line_) {
+    do {
+      line = {};  // the end of the file has no line: not the one before it, left out or not
+      HW_ASSIGN_OR_RETURN(const bool more, reader_->next(line));
+      if (!more) return false;
+    } while (is_excluded(line));
+    return true;
+  }
   line_.swap(*held_line_);
   held_line_.reset();
   line = line_;
   return true;
+}
+
+bool BuildLane::is_excluded(std::string_view line) {
+  if (rules_->excluded == nullptr) return false;
+  const ExcludedTexts::Match match = rules_->excluded->match(line, scratch_);
+  output_.counts.excluded_exact += match == ExcludedTexts::Match::kHolds ? 1 : 0;
+  output_.counts.excluded_near += match == ExcludedTexts::Match::kNearly ? 1 : 0;
+  return match != ExcludedTexts::Match::kNone;
 }
 
 // Tokens do not reach across the end of a line that is followed by something else than white space:

@@ -23,6 +23,7 @@
 #include "records/raw_examples.h"
 #include "records/text_block.h"
 #include "text/corpus.h"
+#include "text/excluded_texts.h"
 
 namespace headwater {
 
@@ -46,6 +47,7 @@ struct LaneRules {
   DocumentEnd plain_end = DocumentEnd::kBlankLine;   // in plain files
   DocumentEnd record_end = DocumentEnd::kBlankLine;  // in .jsonl and .tsv
   int64_t max_seq_length = 128;
+  const ExcludedTexts* excluded = nullptr;  // lines that hold one are passed over
 };
 
 struct LaneFile {
@@ -93,6 +95,7 @@ class BuildLane {
   TextBlock& new_block();
   Result<bool> read_block(TextBlock& block);
   Result<bool> next_line(std::string_view& line);
+  bool is_excluded(std::string_view line);
   Result<> take_line(std::string_view line, bool more, TextBlock& block);
   Result<std::optional<int32_t>> label() const;
   bool may_begin_block(std::string_view line) const;
@@ -106,6 +109,7 @@ class BuildLane {
   bool in_document_ = false;              // in the file that is being read
   std::optional<std::string> held_line_;  // read, but of the next block
   std::string line_;                      // the one that was held
+  ExcludedTexts::Scratch scratch_;
 
   std::vector<TextBlock> blocks_;  // the first used_blocks_ hold this round's text
   size_t used_blocks_ = 0;

@@ -18,6 +18,17 @@ int64_t copies_of(const RecordsBuildOptions& options) {
   return options.task == records_task_name(RecordsTask::kBert) ? options.bert.copies() : 1;
 }
 
+// Lines left out, where anything was to be.
+Json excluded_json(const RecordsBuildSummary& summary) {
+  Json files = Json::array();
+  for (const BuildInput& file : summary.exclude_files)
+    files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
+  return {{"texts", summary.excluded_texts},
+          {"lines_that_hold_one", summary.counts.excluded_exact},
+          {"lines_that_nearly_do", summary.counts.excluded_near},
+          {"files", std::move(files)}};
+}
+
 Json counts_json(const RecordsBuildOptions& options, const RecordsBuildSummary& summary) {
   const BuildCounts& c = summary.counts;
   Json counts = {{"files", c.files},
@@ -58,6 +69,7 @@ Json options_json(const RecordsBuildOptions& options, const AnyTokenizer& tokeni
   copy.describe(fields);
   Json used = fields.to_json();
   for (const char* elsewhere : {"num_processes", "overwrite", "task"}) used.erase(elsewhere);
+  if (options.exclude.empty()) used.erase("exclude");
   for (const std::string_view name : options_without_say(summary.task))
     used.erase(std::string(name));
   return used;
@@ -142,7 +154,7 @@ Json build_manifest(const RecordsBuildOptions& options, const AnyTokenizer& toke
                       {"records", shard.records},
                       {"bytes", shard.bytes},
                       {"checksum", fmt::format("{:08x}", shard.checksum)}});
-  return {
+  Json manifest = {
       {"headwater_records", records_task_name(summary.task)},
       {"version", HW_VERSION},
       {"counts", counts_json(options, summary)},
@@ -155,6 +167,8 @@ Json build_manifest(const RecordsBuildOptions& options, const AnyTokenizer& toke
         {"sha256", all.hex()},
         {"list", std::move(files)}}},
       {"shards", std::move(shards)}};
+  if (summary.excluded_texts > 0) manifest["excluded"] = excluded_json(summary);
+  return manifest;
 }
 
 void add_build_warnings(const RecordsBuildOptions& options, const AnyTokenizer& tokenizer,
@@ -164,6 +178,10 @@ void add_build_warnings(const RecordsBuildOptions& options, const AnyTokenizer& 
   if (c.replaced_lines > 0)
     warnings.push_back(fmt::format("{} lines held invalid UTF-8, which was replaced; the first: {}",
                                    c.replaced_lines, summary.first_replaced));
+  if (c.excluded() * 2 > c.lines)
+    warnings.push_back(fmt::format(
+        "{} of {} lines are left out by --exclude: do its files hold the corpus itself?",
+        c.excluded(), c.lines));
   for (std::string& warning : summary.unknown.warnings(tokenizer))
     warnings.push_back(std::move(warning));
   // Of raw examples every cut is worth a word: the corpus is a list of them.

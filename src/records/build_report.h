@@ -10,12 +10,6 @@
 
 namespace headwater {
 
-struct BuildInput {
-  std::string name;    // inside the corpus folder
-  int64_t bytes = 0;   // on disk
-  std::string sha256;  // of the unpacked text
-};
-
 // Counts, options, shards, and digests of vocabulary and inputs. Files are listed one by one up to
 // ten thousand; the digest covers all of them. Read by records/records_manifest.h.
 Json build_manifest(const RecordsBuildOptions& options, const AnyTokenizer& tokenizer,

@@ -65,6 +65,7 @@ class RecordsBuild {
 
  private:
   Result<> prepare(const Fields* origins);
+  Result<> read_excluded();
   Result<ExampleMaker> make_maker(Key key) const;
   Result<> build(ShardSet& shards, const std::function<bool()>& stop);
   Result<> run_round(std::span<BuildLane* const> open, ShardSet& shards);
@@ -81,6 +82,7 @@ class RecordsBuild {
   RecordsTask task_;
   std::vector<CorpusFile> files_;
   std::optional<BlockTokenizer> block_tokenizer_;
+  Exclusion exclusion_;
   LaneRules lane_rules_;
   std::vector<BuildLane> lanes_;
   DocumentPool pool_;
@@ -97,6 +99,7 @@ Result<> RecordsBuild::prepare(const Fields* origins) {
   HW_ASSIGN_OR_RETURN(files_, list_corpus(fs_, options_.corpus_dir));
   const Key key = Key::from_seed(static_cast<uint64_t>(options_.seed)).fold_in("records build");
   lane_rules_ = lane_rules(options_, task_);
+  HW_RETURN_IF_ERROR(read_excluded());
   HW_ASSIGN_OR_RETURN(const ExampleMaker maker, make_maker(key.fold_in("examples")));
 
   std::vector<LaneFile> order;
@@ -108,6 +111,15 @@ Result<> RecordsBuild::prepare(const Fields* origins) {
     for (size_t i = lane; i < order.size(); i += lanes) share.push_back(order[i]);
     lanes_.emplace_back(fs_, lane_rules_, maker, std::move(share));
   }
+  return {};
+}
+
+Result<> RecordsBuild::read_excluded() {
+  if (options_.exclude.empty()) return {};
+  HW_ASSIGN_OR_RETURN(exclusion_, read_exclusion(fs_, options_.exclude, options_.corpus));
+  lane_rules_.excluded = &exclusion_.texts;
+  summary_.excluded_texts = exclusion_.texts.size();
+  summary_.exclude_files = exclusion_.files;
   return {};
 }
 
@@ -209,6 +221,10 @@ tl::unexpected<Error> RecordsBuild::no_examples() const {
     return fail_hint(Code::kInvalidArgument, "use a smaller --max-seq-length, or --last-block keep",
                      "{}: no examples: {} tokens do not fill a block of {}", options_.corpus_dir,
                      c.tokens, options_.max_seq_length);
+  if (c.excluded() > 0)
+    return fail_hint(Code::kInvalidArgument, "is the corpus itself among the files of --exclude?",
+                     "{}: no examples: all lines with text, {}, hold an excluded one",
+                     options_.corpus_dir, c.excluded());
   return fail_hint(Code::kInvalidArgument, "is this the right folder?",
                    "{}: no examples: {} files with {} lines hold no text", options_.corpus_dir,
                    c.files, c.lines);

@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "io/file.h"
 #include "records/build_lane.h"
+#include "records/exclusion.h"
 #include "records/shard_set.h"
 #include "text/corpus.h"
 
@@ -33,6 +34,7 @@ Result<RecordsTask> parse_records_task(std::string_view name);
 
 struct RecordsBuildOptions {
   std::string corpus_dir, vocab_file, output_dir;
+  std::vector<std::string> exclude;  // files or folders of texts that are left out
   std::string task = "electra";
   int64_t max_seq_length = 128;  // resolve(): of gpt 1024, of raw 512
   std::optional<int64_t> num_out_files;
@@ -62,9 +64,11 @@ struct RecordsBuildSummary {
   BuildCounts counts;
   std::vector<ShardInfo> shards;
   UnknownReport unknown;
-  std::string first_replaced;         // where the first invalid UTF-8 stood; empty when none
-  std::vector<std::string> notes;     // decisions that a person should know
-  std::vector<std::string> warnings;  // what is probably not as wanted
+  int64_t excluded_texts = 0;             // that were looked for
+  std::vector<BuildInput> exclude_files;  // that hold them
+  std::string first_replaced;             // where the first invalid UTF-8 stood; empty when none
+  std::vector<std::string> notes;         // decisions that a person should know
+  std::vector<std::string> warnings;      // what is probably not as wanted
 };
 
 // `stop` is asked between rounds; true ends the build with kCancelled, and nothing is left behind.

@@ -101,6 +101,10 @@ void RecordsBuildOptions::describe(Fields& f) {
     "tokens of an example, [CLS] and [SEP] included; gpt: 1024 unless given, raw: 512")
       .alias("block_size")
       .range(5, 65536);
+  f("exclude", exclude,
+    "files of texts, a line each, that must not be trained on, as a task's test set: lines of the "
+    "corpus that hold one, or nearly, are left out and counted; .jsonl and .tsv as in the corpus")
+      .value_name("FILE");
   f("blanks_separate_docs", blanks_separate_docs,
     "a blank line ends a document; false really means false here");
   f("split_long_lines", split_long_lines,
