@@ -1,22 +1,16 @@
 // `compare`: is the adapted model better, and can it be believed?
-#include <algorithm>
-#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
-#include "cli/table.h"
+#include "cli/comparison_text.h"
 #include "cli/verb.h"
-#include "finetune/finetune_options.h"
 #include "report/comparison.h"
 #include "report/finished_run.h"
 #include "report/paired_runs.h"
 
 namespace headwater {
 namespace {
-
-// Of `finetune`: what the comparison sets itself.
-constexpr std::array kOwnOptions = {"model", "output_dir", "seed", "resume"};
 
 struct CompareOptions {
   std::string base, adapted, control, output_dir;
@@ -49,14 +43,7 @@ struct CompareOptions {
     f("bootstrap_seed", comparison.seed, "of the resamples").non_negative();
     f("listed_examples", comparison.listed_examples, "examples that changed most, to be listed")
         .range(0, 10'000);
-    Fields runs_fields;
-    finetune.describe(runs_fields);
-    for (Field& field : runs_fields.all()) {
-      if (std::ranges::find(kOwnOptions, field.name) != kOwnOptions.end()) continue;
-      field.required = false;  // with --runs
-      field.group = "Runs: " + field.group;
-      f.all().push_back(std::move(field));
-    }
+    describe_run_options(finetune, f);
   }
 
   Result<> resolve(Fields& f) {
@@ -72,71 +59,10 @@ struct CompareOptions {
   }
 };
 
-std::string spread(const Json& side) {
-  const std::string text = fmt::format("{:.4f}", side["mean"].get<double>());
-  if (side["deviation"].is_null()) return text;
-  return text + fmt::format(" ± {:.4f}", side["deviation"].get<double>());
-}
-
-std::string pair_text(const Json& pair) {
-  TextTable table("lrrrlr");
-  table.add({"metric", pair["from"].get<std::string>(), pair["to"].get<std::string>(), "difference",
-             "interval", "p (Holm)"});
-  for (const Json& m : pair["metrics"]) {
-    table.add({m["metric"].get<std::string>(), spread(m["from"]), spread(m["to"]),
-               fmt::format("{:+.4f}", m["difference"].get<double>()),
-               fmt::format("{:+.4f} to {:+.4f}", m["interval"][0].get<double>(),
-                           m["interval"][1].get<double>()),
-               m["tested"].get<bool>() ? fmt::format("{:.4g}", m["p_holm"].get<double>()) : ""});
-  }
-  std::string text = fmt::format("\n{} against {}\n", pair["to"].get<std::string>(),
-                                 pair["from"].get<std::string>());
-  text += table.text("  ");
-  if (const Json& flips = pair["flips"]; !flips.is_null()) {
-    text +=
-        fmt::format("  examples: {} gained, {} lost, {} stayed, by {}\n",
-                    grouped(flips["gained"].get<int64_t>()), grouped(flips["lost"].get<int64_t>()),
-                    grouped(flips["same"].get<int64_t>()), flips["measure"].get<std::string>());
-  }
-  for (const Json& sentence : pair["verdict"])
-    text += fmt::format("  {}\n", sentence["text"].get<std::string>());
-  return text;
-}
-
-std::string comparison_text(const Json& comparison) {
-  std::string text;
-  for (const Json& pair : comparison["pairs"]) text += pair_text(pair);
-  TextTable cost("lrrr");
-  cost.add({"cost", "runs", "steps each", "minutes of all"});
-  for (const Json& side : comparison["sides"]) {
-    cost.add({side["name"].get<std::string>(), grouped(static_cast<int64_t>(side["runs"].size())),
-              fmt::format("{:.0f}", side["steps_each"].get<double>()),
-              fmt::format("{:.1f}", side["seconds"].get<double>() / 60)});
-  }
-  text += "\n" + cost.text() + "\n";
-  for (const Json& note : comparison["notes"]) text += note.get<std::string>() + "\n";
-  return text.substr(1);
-}
-
-// What was given of the options of `finetune`, as JSON.
-std::string finetune_options(const Fields& fields) {
-  FinetuneOptions options;
-  Fields known;
-  options.describe(known);
-  const Json values = fields.to_json();
-  Json given = Json::object();
-  for (const Field& field : fields.all()) {
-    const bool own = std::ranges::find(kOwnOptions, field.name) != kOwnOptions.end();
-    if (!own && !field.is_default() && known.find(field.name) != nullptr)
-      given[field.name] = values[field.name];
-  }
-  return dump_json(given);
-}
-
 Result<int> run_compare(const CompareOptions& options, const Fields& fields) {
   FileSystem& fs = local_files();
   PairedRuns paired{
-      {}, options.output_dir, options.first_seed, options.seeds, finetune_options(fields)};
+      {}, options.output_dir, options.first_seed, options.seeds, given_run_options(fields)};
   for (const auto& [name, folder] :
        {std::pair("base", options.base), std::pair("adapted", options.adapted),
         std::pair("control", options.control)}) {

@@ -26,7 +26,7 @@ struct Task {
   std::string name;
   TaskKind kind = TaskKind::kSingleLabel;
   // Of a table: names, or numbers from 1. Several names, separated by |: the first that is there.
-  std::string text_column = "text|sentence|sentence1|document|premise|comment", pair_column = "",
+  std::string text_column = "text|sentence|sentence1|document|premise|comment", pair_column,
               label_column = "label|labels";
   std::optional<bool> header;       // none: the first row is one if it holds the text column's name
   std::vector<std::string> labels;  // names; empty: as the training data have them

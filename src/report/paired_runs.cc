@@ -19,6 +19,9 @@ namespace {
 // Options that change nothing of what a finished run found.
 constexpr std::array kFreeOptions = {"resume", "threads", "log_steps", "keep_checkpoints"};
 
+// Those that a comparison sets itself.
+constexpr std::array kOwnOptions = {"model", "output_dir", "seed", "resume"};
+
 struct Run {
   std::string folder;
   FinetuneOptions options;
@@ -74,6 +77,30 @@ Result<bool> is_done(FileSystem& fs, const Run& run, const Json& digests) {
 std::string paired_run_folder(const std::string& output_dir, const std::string& side,
                               int64_t seed) {
   return join_path(join_path(output_dir, side), fmt::format("seed-{}", seed));
+}
+
+void describe_run_options(FinetuneOptions& options, Fields& fields) {
+  Fields runs;
+  options.describe(runs);
+  for (Field& field : runs.all()) {
+    if (std::ranges::find(kOwnOptions, field.name) != kOwnOptions.end()) continue;
+    field.required = false;  // finished runs need none
+    field.group = "Runs: " + field.group;
+    fields.all().push_back(std::move(field));
+  }
+}
+
+std::string given_run_options(const Fields& fields) {
+  FinetuneOptions options;
+  Fields known;
+  describe_run_options(options, known);
+  const Json values = fields.to_json();
+  Json given = Json::object();
+  for (const Field& field : fields.all()) {
+    if (!field.is_default() && known.find(field.name) != nullptr)
+      given[field.name] = values[field.name];
+  }
+  return dump_json(given);
 }
 
 Result<int> run_pairs(FileSystem& fs, const PairedRuns& runs) {

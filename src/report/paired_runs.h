@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "finetune/finetune_options.h"
 #include "io/file.h"
 
 namespace headwater {
@@ -22,6 +23,12 @@ struct PairedRuns {
   int64_t first_seed = 1, seeds = 1;
   std::string options;  // JSON: what was given of `headwater finetune`, for every run
 };
+
+// Adds the options of `headwater finetune` to those of a verb that runs it, without those that a
+// comparison sets itself: model, output_dir, seed and resume.
+void describe_run_options(FinetuneOptions& options, Fields& fields);
+// What was given of them, as JSON for PairedRuns::options.
+std::string given_run_options(const Fields& fields);
 
 // Checks every option first: a wrong one costs no run. Returns 0, or the exit code of a run that a
 // signal stopped.
