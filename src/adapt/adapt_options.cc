@@ -94,7 +94,7 @@ Result<std::unique_ptr<PretrainStage>> pretrain_stage(const AdaptOptions& option
                  kLeastHeldOut, kMostHeldOut);
   HW_RETURN_IF_ERROR(
       f.set_defaults(Json{{"num_train_steps", steps},
-                          {"num_warmup_steps", steps / kWarmupShare},
+                          {"num_warmup_steps", std::max<int64_t>(1, steps / kWarmupShare)},
                           {"eval_fraction", held_out},
                           {"eval_batch_size", std::min<int64_t>(recipe.train_batch_size, 64)},
                           {"log_steps", std::max<int64_t>(1, steps / kLogShare)},

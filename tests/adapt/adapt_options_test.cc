@@ -37,6 +37,8 @@ TEST(AdaptOptions, StepsFollowFromTheCorpus) {
   EXPECT_EQ(o.generator_hidden_size, 0.5);
   EXPECT_EQ(pretraining({{"pretrain_batch_size", 10}}, 5).num_train_steps, 100);
   EXPECT_EQ(pretraining({{"steps", 7}}, 5).num_train_steps, 7);
+  // Without a warm-up of its own a run without moments would warm up over 1000 steps.
+  EXPECT_EQ(pretraining({{"steps", 7}}, 5).num_warmup_steps, 1);
 }
 
 TEST(AdaptOptions, WhatIsGivenOutranksTheModelsRecipe) {
