@@ -19,6 +19,8 @@
 namespace headwater {
 namespace {
 
+constexpr const char *kExcluded = "excluded.txt", *kReport = "report.html";
+
 // First and last value of a curve on held-out records; empty without one.
 std::string first_and_last(const std::vector<MetricSeries>& series, const char* metric,
                            const char* name, int digits) {
@@ -36,6 +38,7 @@ class AdaptRun {
       : fs_(fs), options_(options), work_(std::move(work)) {}
 
   Result<AdaptResult> run() {
+    HW_RETURN_IF_ERROR(check_folder());
     HW_RETURN_IF_ERROR(export_base());
     HW_RETURN_IF_ERROR(keep_texts_out());
     for (const AdaptSide& side : work_->sides) HW_RETURN_IF_ERROR(build(side));
@@ -49,14 +52,19 @@ class AdaptRun {
   }
 
  private:
-  // Makes a stage unless it is done: `make` says what it made, or nothing when a signal stopped it.
-  using Make = std::function<Result<std::string>(bool goes_on)>;
-  Result<> stage(const std::string& name, const Json& inputs, const Make& make) {
+  Result<StageLedger::State> enter(const std::string& name, const Json& inputs) {
     std::string moved;
     HW_ASSIGN_OR_RETURN(const StageLedger::State state,
                         work_->ledger.enter(name, name, inputs, moved));
     if (!moved.empty())
       log_info("{}: made anew, as what it depends on has changed; the old one is {}", name, moved);
+    return state;
+  }
+
+  // Makes a stage unless it is done: `make` says what it made, or nothing when a signal stopped it.
+  using Make = std::function<Result<std::string>(bool goes_on)>;
+  Result<> stage(const std::string& name, const Json& inputs, const Make& make) {
+    HW_ASSIGN_OR_RETURN(const StageLedger::State state, enter(name, inputs));
     if (state == StageLedger::State::kDone) {
       result_.lines.push_back(
           fmt::format("{}: {} (there already)", name, work_->ledger.line(name)));
@@ -93,13 +101,22 @@ class AdaptRun {
     });
   }
 
+  // Files that are written outside of stages.
+  Result<> check_folder() {
+    if (!work_->ledger.is_new()) return {};
+    for (const char* name : {kExcluded, kReport}) {
+      if (fs_.exists(work_->path(name)))
+        return fail_hint(Code::kFailedPrecondition, "name another --output-dir, or move it away",
+                         "{} was not made by this command", work_->path(name));
+    }
+    return {};
+  }
+
   // Models that have seen the test texts are judged too well.
   Result<> keep_texts_out() {
-    std::string texts;
-    for (const std::string& text : work_->excluded) texts += text + "\n";
     HW_RETURN_IF_ERROR(fs_.make_directories(options_.output_dir));
-    if (texts.empty()) return {};
-    return write_file_atomic(fs_, work_->path("excluded.txt"), texts);
+    if (work_->excluded.empty()) return {};
+    return write_file_atomic(fs_, work_->path(kExcluded), work_->excluded_lines());
   }
 
   Result<> build(const AdaptSide& side) {
@@ -114,7 +131,7 @@ class AdaptRun {
                    build.max_seq_length = length;
                    build.overwrite = goes_on;
                    build.split_long_lines = true;
-                   if (!work_->excluded.empty()) build.exclude = {work_->path("excluded.txt")};
+                   if (!work_->excluded.empty()) build.exclude = {work_->path(kExcluded)};
                    const StopSignal stop;
                    const auto summary = build_records(fs_, build, StopSignal::requested);
                    if (!summary && summary.error().code == Code::kCancelled) {
@@ -182,12 +199,7 @@ class AdaptRun {
       runs.models.emplace_back(side.name, work_->model_of(side.name));
     // More seeds than before are no reason to begin anew, so that they are not among the inputs.
     const Json inputs = work_->runs_inputs();
-    std::string moved;
-    HW_ASSIGN_OR_RETURN(const auto state,
-                        work_->ledger.enter(kRunsStage, kRunsStage, inputs, moved));
-    if (!moved.empty())
-      log_info("{}: made anew, as what it depends on has changed; the old one is {}", kRunsStage,
-               moved);
+    HW_ASSIGN_OR_RETURN(const auto state, enter(kRunsStage, inputs));
     const bool was_done = state == StageLedger::State::kDone;
     const auto start = std::chrono::steady_clock::now();
     HW_ASSIGN_OR_RETURN(result_.exit_code, run_pairs(fs_, runs));
@@ -221,7 +233,7 @@ class AdaptRun {
     }
     folders.push_back(work_->path(kRunsStage));
     HW_ASSIGN_OR_RETURN(const Json data, gather_report(fs_, folders));
-    result_.report = work_->path("report.html");
+    result_.report = work_->path(kReport);
     return write_file_atomic(fs_, result_.report, report_page(options_.title, data));
   }
 

@@ -90,6 +90,12 @@ Result<std::string> Adaptation::tokenizer() const {
   return model;
 }
 
+std::string Adaptation::excluded_lines() const {
+  std::string lines;
+  for (const std::string& text : excluded) lines += text + "\n";
+  return lines;
+}
+
 Json Adaptation::records_inputs(const AdaptSide& side, int64_t max_seq_length) const {
   Json files = Json::array();
   if (const auto listed = list_corpus(fs, side.corpus)) {
@@ -98,13 +104,11 @@ Json Adaptation::records_inputs(const AdaptSide& side, int64_t max_seq_length) c
       files.push_back({file.path, file.size, info ? info->modified : 0});
     }
   }
-  std::string texts;
-  for (const std::string& text : excluded) texts += text + "\n";
   return {{"files", std::move(files)},
           {"max_seq_length", max_seq_length},
           {"model", source.digest},
           {"tokenizer", options.finetune.tokenizer},
-          {"excluded", sha256_hex(texts)}};
+          {"excluded", sha256_hex(excluded_lines())}};
 }
 
 Json Adaptation::pretrain_inputs(const AdaptSide& side, const PretrainStage& stage) const {
@@ -120,7 +124,9 @@ Json Adaptation::pretrain_inputs(const AdaptSide& side, const PretrainStage& sta
 Json Adaptation::runs_inputs() const {
   Json models = {{"base", source.digest}};
   for (const AdaptSide& side : sides) models[side.name] = ledger.key(model_stage(side.name));
-  return {{"models", std::move(models)}, {"options", run_options}, {"data", data_digests}};
+  return {{"models", std::move(models)},
+          {"options", telling_run_options(run_options)},
+          {"data", data_digests}};
 }
 
 Result<int64_t> Adaptation::max_seq_length() {

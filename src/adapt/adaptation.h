@@ -37,6 +37,7 @@ class Adaptation {
   double mean_train_bytes = 0;
   int64_t train_examples = 0, judged_examples = 0;
 
+  std::string excluded_lines() const;  // a text a line
   std::string path(const std::string& folder) const { return ledger.path(folder); }
   // The model that is fine-tuned as `side`: base, adapted, control.
   std::string model_of(const std::string& side) const;

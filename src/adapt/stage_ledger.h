@@ -19,6 +19,9 @@ class StageLedger {
   // kFailedPrecondition when the file is somebody else's.
   static Result<StageLedger> open(FileSystem& fs, const std::string& output_dir);
 
+  // Nothing was made here yet: what stands in the folder is somebody else's.
+  bool is_new() const { return stages_.empty(); }
+
   enum class State {
     kDone,         // with this key
     kInterrupted,  // begun with this key

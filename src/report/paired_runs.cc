@@ -103,6 +103,12 @@ std::string given_run_options(const Fields& fields) {
   return dump_json(given);
 }
 
+Json telling_run_options(const std::string& options) {
+  Json telling = parse_json(options, "options of the runs").value_or(Json::object());
+  for (const char* name : kFreeOptions) telling.erase(name);
+  return telling;
+}
+
 Result<int> run_pairs(FileSystem& fs, const PairedRuns& runs) {
   std::vector<std::unique_ptr<Run>> waiting;
   std::vector<Json> digests(runs.models.size());

@@ -29,6 +29,8 @@ struct PairedRuns {
 void describe_run_options(FinetuneOptions& options, Fields& fields);
 // What was given of them, as JSON for PairedRuns::options.
 std::string given_run_options(const Fields& fields);
+// Those of them that change what a run finds.
+Json telling_run_options(const std::string& options);
 
 // Checks every option first: a wrong one costs no run. Returns 0, or the exit code of a run that a
 // signal stopped.
